@@ -1,0 +1,36 @@
+"""The key: the digest of all that can change what an action makes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from qnnbuild.actions.action import Action
+from qnnbuild.digest import Digest, Json, digest_json
+
+KEY_VERSION = 1
+"""Raised when the meaning of a key changes; CHANGELOG.md says so under Rebuilds."""
+
+
+def key_parts(
+    action: Action, inputs: Mapping[str, Digest], tool: Mapping[str, str]
+) -> dict[str, Json]:
+    """What the key is made of. The name is not: two names, one work, one run.
+
+    `inputs` are digests of contents and `tool` is what `action.tools` and the code of
+    `action.call` measured to on this machine.
+    """
+    return {
+        "key_version": KEY_VERSION,
+        "step": action.step,
+        "call": action.call,
+        "argv": list(action.argv),
+        "params": dict(action.params),
+        "inputs": dict(inputs),
+        "outputs": list(action.outputs),
+        "tool": dict(tool),
+        "env": dict(action.env),
+    }
+
+
+def key_of(parts: Mapping[str, Json]) -> Digest:
+    return digest_json(parts)

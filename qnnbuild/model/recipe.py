@@ -1,0 +1,151 @@
+"""A recipe as resolved for one variant and chip: every placeholder filled, every default in place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from qnnbuild.errors import Span
+
+Scalar = str | int | float | bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class License:
+    spdx: str
+    redistribute: bool = True  # False: built, marked, and left out of index.json's published list
+    file: str | None = None  # the text, a file of the repo
+    member: str | None = None  # the text, a member of the source's package
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileSource:
+    """An ONNX file of the repo; its side files come along."""
+
+    file: str
+    span: Span | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class UrlSource:
+    url: str
+    sha256: str  # of the ONNX itself, also when it is a member of an archive
+    member: str | None = None
+    span: Span | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PypiSource:
+    pypi: str  # name==version
+    member: str
+    sha256: str
+    span: Span | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class HubSource:
+    hub: str  # org/name
+    revision: str  # 40 hex digits
+    member: str
+    sha256: str
+    span: Span | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExportSource:
+    """The user's own command; what it makes is an ONNX file (and side files) of its folder."""
+
+    run: tuple[str, ...]
+    needs: tuple[str, ...]  # files of the repo, patterns allowed
+    makes: str  # the ONNX file of this graph
+    requirements: str | None = None  # pinned; installed into an environment of its own
+    span: Span | None = field(default=None, compare=False)
+
+
+Source = FileSource | UrlSource | PypiSource | HubSource | ExportSource
+
+
+@dataclass(frozen=True, kw_only=True)
+class InputSpec:
+    """One input at the graph's border. What is None stays as the ONNX file has it."""
+
+    shape: tuple[int, ...] | None = None
+    dtype: str | None = None  # numpy's name: float32, int32, …
+    layout: str | None = None  # NCHW, NTF, …: told to converters, never guessed
+    range: tuple[float, float] | None = None  # for random samples; integers include both ends
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutputSpec:
+    dtype: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Graph:
+    """One ONNX network of a model, as one target wants it."""
+
+    name: str
+    source: Source
+    inputs: Mapping[str, InputSpec] = field(default_factory=dict)
+    outputs: Mapping[str, OutputSpec] = field(default_factory=dict)  # empty: all, as they are
+    constants: Mapping[str, float | int | bool | tuple[float | int | bool, ...]] = field(
+        default_factory=dict
+    )  # inputs that become constants
+    cast: Mapping[str, str] = field(default_factory=dict)  # dtype → dtype inside: float64: float32
+    repairs: tuple[str, ...] = ()  # names of general rewrites: work/repairs
+    simplify: bool = True
+    max_fold_bytes: int = 64 << 20  # growth by constant folding beyond this is told
+    precision: str = "fp16"
+    cpu_fallback: str = "refuse"  # or "allow"
+    samples: tuple[str, ...] = ()  # .npz files of the repo: inputs for comparing on the CPU
+    options: Mapping[str, Mapping[str, Scalar]] = field(default_factory=dict)  # by toolchain
+    deadline_s: float = 900.0
+    places: Mapping[str, Span] = field(default_factory=dict, compare=False)
+    """Where the user wrote what: "graph", "source", "inputs", "inputs.x", "precision", "options.ort.vtcm_mb"."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ContextOptions:
+    embed: bool = False  # the binary inside ctx.onnx
+
+
+@dataclass(frozen=True, kw_only=True)
+class BundleOptions:
+    files: tuple[str, ...] = ()  # files of the repo that go along, patterns allowed
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chip:
+    """A system on chip. Two number spaces exist, QNN's soc_model and the kernel's; they never mix."""
+
+    name: str  # part number, Android's ro.soc.model
+    marketing: tuple[str, ...]
+    soc_model: int
+    arch: int  # HTP generation: 68, 69, 73, 75, 79, 81, 85
+    vtcm_mb: int
+    hvx_threads: int | None
+    fp16: bool
+    kernel_ids: tuple[int, ...] = ()
+    tags: tuple[str, ...] = ()  # "phones", "auto", "iot", "xr", "pc", "wearable"
+    reads_back_as: Mapping[str, Scalar] = field(default_factory=dict)
+    """What a binary says of itself where the library differs from the row: {soc_type:, arch:}."""
+    seen: str = ""  # where each fact is from, conflicts and how they were decided
+
+
+@dataclass(frozen=True, kw_only=True)
+class Target:
+    """model × variant × chip × toolchain, as resolved."""
+
+    model: str
+    variant: str  # "" when the recipe has no variants, else the axes' values joined with "-"
+    axes: Mapping[str, str]
+    chip: Chip
+    toolchain: str
+    license: License
+    graphs: tuple[Graph, ...]
+    context: ContextOptions
+    bundle: BundleOptions
+    description: str = ""
+    homepage: str = ""
+    recipe: str = ""  # the recipe's path
+    places: Mapping[str, Span] = field(default_factory=dict, compare=False)

@@ -1,0 +1,47 @@
+"""What a toolchain says about a piece of work. It says, it runs nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from qnnbuild.digest import Json
+from qnnbuild.errors import Problem
+from qnnbuild.model.recipe import Chip, ContextOptions, Graph
+
+
+@dataclass(frozen=True, kw_only=True)
+class Work:
+    """The part of an action that a toolchain decides."""
+
+    call: str | None = None
+    argv: tuple[str, ...] = ()
+    params: Mapping[str, Json] = field(default_factory=dict)
+    outputs: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+
+
+class Toolchain(Protocol):
+    """One version of the tools. `tests/contract` holds every toolchain to the same demands."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        """Everything that gives the tools their identity: "package:onnxruntime-qnn"."""
+        ...
+
+    def problems(self, graph: Graph, chip: Chip) -> Iterable[Problem]:
+        """What of the recipe cannot work with these tools on this chip: precision, options, limits."""
+        ...
+
+    def convert(self, graph: Graph) -> Work:
+        """Input "model" (prepared) → output "model". Knows no chip."""
+        ...
+
+    def context(self, graph: Graph, chip: Chip, context: ContextOptions) -> Work:
+        """Input "model" (converted) → outputs "context" (what ships) and "facts" (facts.json, read back)."""
+        ...
