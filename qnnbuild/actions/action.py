@@ -35,7 +35,19 @@ class OutputOf:
     output: str
 
 
-Input = SourceOnnx | SourceFiles | OutputOf
+@dataclass(frozen=True, kw_only=True)
+class Provenance:
+    """What is known of all actions that this one needs, directly or not.
+
+    Staged as `provenance.json`: action name → {"step", "key", "tool": {what: identity},
+    "inputs": {name: digest}, "outputs": {name: digest}}. Only what the records of the same
+    plan say goes in, so no dates, no folders of the machine and no timings. Its digest is the
+    digest of that content. When an upstream key changes and its artifacts do not, this input
+    changes all the same: the bundle tells another history then and is made again, which is cheap.
+    """
+
+
+Input = SourceOnnx | SourceFiles | OutputOf | Provenance
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +68,8 @@ class Action:
     outputs: tuple[str, ...]
     tools: tuple[str, ...] = ()  # "package:onnx", measured by engine.identity
     env: Mapping[str, str] = field(default_factory=dict)
-    passes: tuple[str, ...] = ()  # variables let through from outside; never in the key
+    passes: tuple[str, ...] = ()
+    """Variables let through from outside, patterns with `*` allowed; never in the key."""
     deadline_s: float = 900.0
     places: Mapping[str, Span] = field(default_factory=dict)  # "source", "inputs.x": where the user said it
     group: str = ""  # the model
