@@ -45,6 +45,25 @@ class Plan:
             groups.setdefault(action.group, []).append(action.name)
         return {group: tuple(names) for group, names in groups.items()}
 
+    @cached_property
+    def _needed_by(self) -> Mapping[str, tuple[str, ...]]:
+        needed_by: dict[str, list[str]] = {}
+        for action in self:
+            for need in action.needs():
+                needed_by.setdefault(need, []).append(action.name)
+        return {name: tuple(names) for name, names in needed_by.items()}
+
+    def dependents(self, name: str) -> tuple[str, ...]:
+        """Everything that stands on `name`, directly or not."""
+        found: dict[str, None] = {}
+        waiting = list(self._needed_by.get(name, ()))
+        while waiting:
+            one = waiting.pop()
+            if one not in found:
+                found[one] = None
+                waiting.extend(self._needed_by.get(one, ()))
+        return tuple(found)
+
     def matching(self, pattern: str) -> tuple[str, ...]:
         """Names that `pattern` selects: a name, a model, or a pattern with `*`."""
         if pattern in self.actions:

@@ -1,0 +1,147 @@
+"""Inputs as contents: which files an input has, their digests, and private copies of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path, PurePosixPath
+
+from qnnbuild.actions.action import Action, SourceFiles, SourceOnnx
+from qnnbuild.actions.record import Tree
+from qnnbuild.digest import Digest, digest_file
+from qnnbuild.engine.records import Records
+from qnnbuild.engine.stats import Stats
+from qnnbuild.engine.store import Store, copy_file
+from qnnbuild.errors import RecipeError, did_you_mean
+
+
+class Changed(Exception):
+    """A source was edited while it was read; what was digested is not what was copied."""
+
+
+class Inputs:
+    """Reads sources below `root`, the repo of recipes."""
+
+    def __init__(self, root: Path, stats: Stats, records: Records) -> None:
+        self.root = root
+        self.stats = stats
+        self.records = records
+
+    def files(self, action: Action, name: str) -> dict[str, Path]:
+        """The files of a source input: name inside the action → path."""
+        source = action.inputs[name]
+        if isinstance(source, SourceOnnx):
+            return self._onnx_files(action, name, source)
+        if isinstance(source, SourceFiles):
+            return self._matching(action, name, source)
+        raise TypeError(f"{name} of {action.name} is made, not a source")
+
+    def tree(self, action: Action, name: str) -> Tree:
+        """Digests of a source input as it is now."""
+        files = {}
+        for inside, path in self.files(action, name).items():
+            digest = self.stats.digest(path)
+            if digest is None:
+                raise self._missing(action, name, path)
+            files[inside] = (digest, path.stat().st_size)
+        return Tree(files=files)
+
+    def stage(self, action: Action, name: str, tree: Tree, to: Path) -> None:
+        """Real copies of a source input; they are what was digested, or Changed is raised."""
+        paths = self.files(action, name)
+        if set(paths) != set(tree.files):
+            raise Changed
+        for inside, (digest, _) in tree.files.items():
+            copy = to / inside
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copy_file(paths[inside], copy)
+            if digest_file(copy) != digest:
+                raise Changed
+
+    def _onnx_files(self, action: Action, name: str, source: SourceOnnx) -> dict[str, Path]:
+        path = self.root / source.path
+        digest = self.stats.digest(path) if path.is_file() else None
+        if digest is None:
+            raise self._missing(action, name, path)
+        files = {"model.onnx": path}
+        for side in self._side_files(path, digest):
+            if _is_inside(side) and (path.parent / side).is_file():
+                files[side] = path.parent / side
+        return files
+
+    def _side_files(self, path: Path, digest: Digest) -> tuple[str, ...]:
+        """Names of external data in the file; what is wrong with them is told by the fetch action."""
+        names = self.records.side_files(digest)
+        if names is None:
+            names = side_files(path)
+            self.records.keep_side_files(digest, names)
+        return names
+
+    def _matching(self, action: Action, name: str, source: SourceFiles) -> dict[str, Path]:
+        files = {}
+        for pattern in source.patterns:
+            if any(c in pattern for c in "*?["):
+                found = sorted(p for p in self.root.glob(pattern) if p.is_file())
+            else:
+                found = [p for p in [self.root / pattern] if p.is_file()]
+            if not found:
+                raise self._missing(action, name, self.root / pattern)
+            files.update({p.relative_to(self.root).as_posix(): p for p in found})
+        return files
+
+    def _missing(self, action: Action, name: str, path: Path) -> RecipeError:
+        shown = os.path.relpath(path, self.root)
+        if path.is_dir():
+            message, hint = f"{shown} is a folder, a file is wanted", None
+        else:
+            message = f"no such file: {shown}"
+            near = sorted(p.name for p in path.parent.iterdir()) if path.parent.is_dir() else []
+            hint = did_you_mean(path.name, near, otherwise="paths are relative to the repo's root")
+        place = action.places.get(name) or action.places.get("source") or action.places.get("graph")
+        return RecipeError(message, at=place, hint=hint)
+
+
+def stage_artifacts(store: Store, tree: Tree, to: Path) -> None:
+    """Private copies of what another action made."""
+    for inside, (digest, _) in tree.files.items():
+        copy = to / inside
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        store.copy(digest, copy)
+
+
+def side_files(path: Path) -> tuple[str, ...]:
+    """The external data that an ONNX file names, each once; none when it is not a whole ONNX file."""
+    import onnx  # costs 0.15 s: only when a file is new
+    from google.protobuf.message import DecodeError
+    from onnx.external_data_helper import uses_external_data
+
+    model = onnx.ModelProto()
+    try:
+        model.ParseFromString(path.read_bytes())
+    except DecodeError:
+        return ()
+    names: dict[str, None] = {}
+    for tensor in _tensors(model.graph):
+        if uses_external_data(tensor):
+            names.update((e.value, None) for e in tensor.external_data if e.key == "location")
+    return tuple(names)
+
+
+def _tensors(graph):  # type: ignore[no-untyped-def]
+    yield from graph.initializer
+    for node in graph.node:
+        for attribute in node.attribute:
+            yield attribute.t
+            yield from attribute.tensors
+            for inner in (attribute.g, *attribute.graphs):
+                if inner.node or inner.initializer:
+                    yield from _tensors(inner)
+
+
+def _is_inside(name: str) -> bool:
+    path = PurePosixPath(name)
+    return bool(name) and not path.is_absolute() and ".." not in path.parts and "\\" not in name
+
+
+def digests(trees: Mapping[str, Tree]) -> dict[str, Digest]:
+    return {name: tree.digest for name, tree in trees.items()}

@@ -1,0 +1,193 @@
+"""Runs one action: a private folder, its inputs as real copies, a child, its outputs into the store."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from qnnbuild.actions.action import Action
+from qnnbuild.actions.record import Tree
+from qnnbuild.digest import Digest
+from qnnbuild.engine.store import Store
+from qnnbuild.engine.workers import Ended, Workers
+from qnnbuild.errors import BY_EXIT_CODE, QnnbuildError, Span, ToolError
+
+LAST_LINES = 12
+"""How many lines of the log an error shows; the log itself is kept whole."""
+
+
+class Cancelled(QnnbuildError):
+    """The user stopped the build; nothing is wrong with the action."""
+
+    exit_code = 130
+
+
+@dataclass(frozen=True, kw_only=True)
+class Made:
+    outputs: Mapping[str, Tree]
+    warnings: tuple[str, ...]
+    seconds: float
+    peak_bytes: int
+
+
+Stage = Callable[[Path], None]
+"""Fills the folder of one input."""
+
+
+class Runner:
+    def __init__(self, store: Store, workers: Workers, outside: Mapping[str, str]) -> None:
+        self.store = store
+        self.workers = workers
+        self.outside = outside  # the build's own environment, for what an action lets through
+        self.cancelled = False
+
+    def run(self, action: Action, key: Digest, stages: Mapping[str, Stage]) -> Made:
+        """Raises what the action's own code says went wrong, or ToolError with the log's end."""
+        log = self.store.log(key)
+        log.parent.mkdir(exist_ok=True)
+        log.write_text("")
+        began = time.monotonic()
+        with self.store.private() as folder:
+            self._fill(folder, action, stages)
+            ended = self._start(action, folder, log)
+            said = _said(folder)
+            if self.cancelled:
+                raise Cancelled(f"{action.name} was stopped")
+            self._judge(action, ended, said, log)
+            outputs = {name: self._keep(action, folder, name, log) for name in action.outputs}
+        return Made(
+            outputs=outputs,
+            warnings=tuple(_at(action, place, text) for text, place in said.get("warnings", ())),
+            seconds=round(time.monotonic() - began, 3),
+            peak_bytes=ended.peak_bytes,
+        )
+
+    def _fill(self, folder: Path, action: Action, stages: Mapping[str, Stage]) -> None:
+        for name in ("in", "out", "tmp", "home"):
+            (folder / name).mkdir()
+        for name, stage in stages.items():
+            (folder / "in" / name).mkdir()
+            stage(folder / "in" / name)
+        for name in action.outputs:
+            (folder / "out" / name).mkdir()
+
+    def _start(self, action: Action, folder: Path, log: Path) -> Ended:
+        if self.cancelled:
+            raise Cancelled(f"{action.name} was stopped")
+        return self.workers.run(
+            folder=folder,
+            log=log,
+            deadline_s=action.deadline_s,
+            env={"TMPDIR": "tmp", **self._let_through(action), **action.env},
+            call=action.call,
+            argv=[_filled(word, action) for word in action.argv],
+            params=action.params,
+            inputs=list(action.inputs),
+            outputs=action.outputs,
+        )
+
+    def _let_through(self, action: Action) -> dict[str, str]:
+        """What `action.passes` names of the outside, and the store's folder of environments."""
+        known = {**self.outside, "QNNBUILD_ENVS": str(self.store.root / "envs")}
+        return {
+            name: value
+            for name, value in known.items()
+            if any(fnmatchcase(name, pattern) for pattern in action.passes)
+        }
+
+    def _judge(self, action: Action, ended: Ended, said: dict[str, Any], log: Path) -> None:
+        error = said.get("error")
+        if error:
+            kind = BY_EXIT_CODE.get(error["exit_code"], ToolError)
+            raise kind(
+                error["message"],
+                at=_place(action, error["place"]),
+                facts=[*map(tuple, error["facts"]), ("action", action.name), ("log", str(log))],
+                hint=error["hint"],
+            )
+        if ended.late:
+            message = f"{action.name} took longer than its deadline of {action.deadline_s:g} s"
+            hint = "give it more with `deadline:` in the recipe"
+        elif ended.signal:
+            message, hint = f"{action.name} was ended by signal {ended.signal}", _signal_hint(ended)
+        elif ended.code:
+            message, hint = f"{action.name} failed with exit code {ended.code}", None
+        else:
+            return
+        facts = [("last lines", line) for line in last_lines(log)]
+        raise ToolError(
+            message,
+            at=_place(action, "graph"),
+            facts=[*facts, ("log", str(log))],
+            hint=hint or f"qnnbuild shell {action.name} opens a shell with its inputs in place",
+        )
+
+    def _keep(self, action: Action, folder: Path, name: str, log: Path) -> Tree:
+        top = folder / "out" / name
+        files = {}
+        for path in sorted(top.rglob("*")):
+            inside = path.relative_to(top).as_posix()
+            if path.is_symlink() or not (path.is_file() or path.is_dir()):
+                raise self._broken(action, f"made a link where a file is wanted: {inside}", log)
+            if path.is_file():
+                files[inside] = self.store.add(path)
+        if not files:
+            raise self._broken(action, f"ended well but did not make '{name}'", log)
+        return Tree(files=files)
+
+    def _broken(self, action: Action, what: str, log: Path) -> ToolError:
+        return ToolError(
+            f"{action.name} {what}", at=_place(action, "graph"), facts=[("log", str(log))]
+        )
+
+
+def last_lines(log: Path, count: int = LAST_LINES) -> list[str]:
+    """The end of a log, without reading all of a long one."""
+    with log.open("rb") as file:
+        file.seek(max(0, log.stat().st_size - 16_384))
+        text = file.read().decode(errors="replace")
+    return [line for line in text.splitlines() if line.strip()][-count:]
+
+
+def _said(folder: Path) -> dict[str, Any]:
+    """What the action's code left as its last word; nothing when it could not speak."""
+    try:
+        found: dict[str, Any] = json.loads((folder / "said.json").read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError):
+        return {}
+    return found
+
+
+def _place(action: Action, place: str) -> Span | None:
+    """Where the user wrote it; "inputs.x" falls back to "inputs", then to the graph or the source."""
+    while place:
+        if place in action.places:
+            return action.places[place]
+        place = place.rpartition(".")[0]
+    return action.places.get("graph") or action.places.get("source")
+
+
+def _at(action: Action, place: str, text: str) -> str:
+    span = _place(action, place)
+    return f"{span}: {text}" if span else text
+
+
+def _filled(word: str, action: Action) -> str:
+    for name in action.inputs:
+        word = word.replace(f"{{in.{name}}}", f"in/{name}")
+    for name in action.outputs:
+        word = word.replace(f"{{out.{name}}}", f"out/{name}")
+    return word
+
+
+def _signal_hint(ended: Ended) -> str | None:
+    if ended.signal == 9:
+        return "the kernel ends what uses too much memory: `dmesg` tells; try `doit -n 1`"
+    if ended.signal in (6, 11):
+        return "the tool crashed; its last words are in the log"
+    return None

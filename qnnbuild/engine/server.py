@@ -1,0 +1,298 @@
+"""The warm server: one process that has imported everything, and children forked from it.
+
+Three processes, for the sake of equal bytes. The *keeper* speaks with the builds, enforces
+deadlines and reaps; it imports nothing heavy. The *mould* has imported the warm modules and does
+nothing but fork, so that its memory is the same for each child. A *child* reads one request,
+does it in its own process group and ends.
+
+All of them run without address randomisation and with one fixed environment: some compilers
+leave parts of pointers in the padding of what they write (facts: of 21 models 3 did).
+
+Nothing of this module runs in the build's own process; `workers` starts it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import select
+import signal
+import socket
+import sys
+import time
+import traceback
+from dataclasses import dataclass
+from typing import Any
+
+ADDR_NO_RANDOMIZE = 0x0040000  # <sys/personality.h>
+PR_SET_CHILD_SUBREAPER = 36  # <sys/prctl.h>
+PR_SET_PDEATHSIG = 1
+
+Request = dict[str, Any]
+
+
+def main(descriptor: int) -> None:
+    """Entered with one end of a socket; the first line says which modules to import and where from."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if not libc.personality(0xFFFFFFFF) & ADDR_NO_RANDOMIZE:
+        libc.personality(ADDR_NO_RANDOMIZE)
+        os.set_inheritable(descriptor, True)
+        os.execve(sys.executable, sys.orig_argv, dict(os.environ))
+    talk = os.dup(descriptor)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), descriptor)  # 0 stays taken in every child
+    libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    keeper_end, mould_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    builds = socket.socket(fileno=talk)
+    first = _line(builds)
+    sys.path[:] = first["path"]
+    if os.fork() == 0:
+        builds.close()
+        keeper_end.close()
+        _mould(mould_end, first["warm"])
+    mould_end.close()
+    Keeper(builds, keeper_end).serve()
+
+
+def _line(connection: socket.socket) -> Request:
+    text = b""
+    while not text.endswith(b"\n"):
+        part = connection.recv(1)
+        if not part:
+            os._exit(0)
+        text += part
+    found: Request = json.loads(text)
+    return found
+
+
+# --- the mould ------------------------------------------------------------------------------
+
+
+def _mould(keeper: socket.socket, warm: list[str]) -> None:
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    try:
+        for entry in warm:
+            module, _, function = entry.partition(":")
+            getattr(__import__(module, fromlist=[function]), function)()
+    except BaseException:
+        keeper.send(traceback.format_exc().encode()[-8000:])
+        os._exit(1)
+    keeper.send(b"warm")
+    while True:
+        _, descriptors, _, _ = socket.recv_fds(keeper, 1, 1)
+        if not descriptors:
+            os._exit(0)
+        # fork twice: the keeper becomes the child's parent and can wait for it
+        between = os.fork()
+        if between == 0:
+            if os.fork() == 0:
+                keeper.close()
+                _child(socket.socket(fileno=descriptors[0]))
+            os._exit(0)
+        os.waitpid(between, 0)
+        os.close(descriptors[0])
+
+
+# --- a child --------------------------------------------------------------------------------
+
+
+def _child(connection: socket.socket) -> None:
+    code = 70
+    try:
+        os.setsid()
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGPIPE, signal.SIGHUP):
+            signal.signal(number, signal.SIG_DFL)
+        connection.sendall(b"%d\n" % os.getpid())
+        request = _line(connection)
+        connection.close()
+        _enter(request)
+        code = _program(request) if request["argv"] else _python(request)
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+
+def _enter(request: Request) -> None:
+    os.chdir(request["folder"])
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    log = os.open(request["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    os.dup2(nothing, 0)
+    os.dup2(log, 1)
+    os.dup2(log, 2)
+    os.close(nothing)
+    os.close(log)
+    os.environ.clear()
+    os.environ.update(request["env"])
+    sys.path[:] = request["path"]
+
+
+def _program(request: Request) -> int:
+    argv = request["argv"]
+    try:
+        os.execvpe(argv[0], argv, request["env"])
+    except OSError as error:
+        print(f"{argv[0]}: {error.strerror}")
+    return 127
+
+
+def _python(request: Request) -> int:
+    from pathlib import Path
+
+    from qnnbuild.work.run import Run, WorkError
+
+    module, _, function = request["call"].partition(":")
+    work = getattr(__import__(module, fromlist=[function]), function)
+    run = Run(
+        params=request["params"],
+        inputs={name: Path("in", name) for name in request["inputs"]},
+        outputs={name: Path("out", name) for name in request["outputs"]},
+    )
+    said: dict[str, Any] = {}
+    try:
+        work(run)
+    except WorkError as error:
+        said["error"] = {
+            "message": error.message,
+            "place": error.place,
+            "facts": error.facts,
+            "hint": error.hint,
+            "exit_code": error.exit_code,
+        }
+    said["warnings"] = [[notice.message, notice.place] for notice in run.warnings]
+    Path("said.json").write_text(json.dumps(said), encoding="utf-8")
+    return 1 if "error" in said else 0
+
+
+# --- the keeper -----------------------------------------------------------------------------
+
+
+@dataclass
+class Going:
+    number: int
+    deadline: float
+    late: bool = False
+
+
+class Keeper:
+    """Requests come in as lines of JSON; answers go out as {number, code, signal, late, …}."""
+
+    def __init__(self, builds: socket.socket, mould: socket.socket) -> None:
+        self.builds = builds
+        self.mould = mould
+        self.going: dict[int, Going] = {}
+        self.unread = b""
+
+    def serve(self) -> None:
+        self._answer_first()
+        wakeup_read, wakeup_write = os.pipe()
+        os.set_blocking(wakeup_write, False)
+        signal.set_wakeup_fd(wakeup_write)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        for number in (signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)
+        signal.signal(signal.SIGTERM, lambda *_: self.end())
+        while True:
+            ready, _, _ = select.select([self.builds, wakeup_read], [], [], self._patience())
+            if wakeup_read in ready:
+                os.read(wakeup_read, 4096)
+            self._reap()
+            self._enforce_deadlines()
+            if self.builds in ready:
+                self._read()
+
+    def _answer_first(self) -> None:
+        said = self.mould.recv(9000)
+        self._send({"ready": said == b"warm", "why": said.decode(errors="replace")})
+
+    def _read(self) -> None:
+        data = self.builds.recv(1 << 16)
+        if not data:
+            self.end()
+        *lines, self.unread = (self.unread + data).split(b"\n")
+        for line in lines:
+            request = json.loads(line)
+            if "cancel" in request:
+                self._cancel(request["cancel"])
+            else:
+                self._start(request, line)
+
+    def _start(self, request: Request, line: bytes) -> None:
+        ours, theirs = socket.socketpair()
+        with ours, theirs:
+            try:
+                socket.send_fds(self.mould, [b"x"], [theirs.fileno()])
+            except OSError:
+                self._send({"number": request["number"], "lost": "the warm process is gone"})
+                return
+            theirs.close()
+            pid = 0
+            while (digit := ours.recv(1)).isdigit():
+                pid = pid * 10 + int(digit)
+            if not pid:
+                self._send({"number": request["number"], "lost": "no child could be started"})
+                return
+            self.going[pid] = Going(request["number"], time.monotonic() + request["deadline_s"])
+            ours.sendall(line + b"\n")
+
+    def _reap(self) -> None:
+        while True:
+            try:
+                pid, status, usage = os.wait4(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid == 0:
+                return
+            going = self.going.pop(pid, None)
+            if going is None:
+                continue  # a grandchild that outlived its parent, or the mould
+            self._kill(pid)
+            code = os.waitstatus_to_exitcode(status)
+            self._send(
+                {
+                    "number": going.number,
+                    "code": max(code, 0),
+                    "signal": max(-code, 0),
+                    "late": going.late,
+                    "peak_bytes": usage.ru_maxrss * 1024,
+                    "cpu_s": usage.ru_utime + usage.ru_stime,
+                }
+            )
+
+    def _enforce_deadlines(self) -> None:
+        now = time.monotonic()
+        for pid, going in self.going.items():
+            if now >= going.deadline and not going.late:
+                going.late = True
+                self._kill(pid)
+
+    def _patience(self) -> float | None:
+        open_ = [going.deadline for going in self.going.values() if not going.late]
+        return max(0.0, min(open_) - time.monotonic()) if open_ else None
+
+    def _cancel(self, number: int | None) -> None:
+        for pid, going in self.going.items():
+            if number is None or going.number == number:
+                self._kill(pid)
+
+    def _kill(self, pid: int) -> None:
+        """The whole process group: what the child started ends with it."""
+        try:
+            os.killpg(pid, signal.SIGKILL)
+        except (ProcessLookupError, PermissionError):
+            pass
+
+    def _send(self, answer: dict[str, Any]) -> None:
+        try:
+            self.builds.sendall(json.dumps(answer).encode() + b"\n")
+        except OSError:
+            self.end()
+
+    def end(self) -> None:
+        """The build is gone, however it went: nothing of ours stays behind."""
+        for pid in self.going:
+            self._kill(pid)
+        os._exit(0)

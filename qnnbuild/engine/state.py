@@ -1,0 +1,45 @@
+"""How it stands with an action, and what came of making it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from qnnbuild.actions.record import Record
+from qnnbuild.digest import Digest
+
+
+@dataclass(frozen=True, kw_only=True)
+class Current:
+    record: Record
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stale:
+    """The reasons are whole sentences' worth, for people; never empty."""
+
+    reasons: tuple[str, ...]
+    key: Digest
+
+
+@dataclass(frozen=True, kw_only=True)
+class Waits:
+    """The key is not known yet: these actions have to run first."""
+
+    on: tuple[str, ...]
+
+
+State = Current | Stale | Waits
+
+How = Literal["made", "reused", "cut off", "restored"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """`cut off`: it ran and made what it had made before. `restored`: only build/ was mended."""
+
+    name: str
+    how: How
+    record: Record
+    seconds: float = 0.0
+    saved_s: float = 0.0

@@ -1,0 +1,172 @@
+"""The store: files by digest, read-only, each there as a whole or not at all."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from uuid import uuid4
+
+from qnnbuild.digest import Digest, digest_file
+from qnnbuild.engine.stats import Stats
+from qnnbuild.errors import StoreError
+
+FICLONE = 0x40049409
+"""Linux's ioctl for a copy that shares its blocks until one side is written (btrfs, XFS)."""
+
+
+class Store:
+    """Folders below the root: artifacts/ab/<digest>, logs/ab/<key>.log, tmp/<run>/, locks/."""
+
+    def __init__(self, root: Path, stats: Stats) -> None:
+        self.root = root
+        self.stats = stats
+        for name in ("artifacts", "logs", "tmp", "locks", "envs"):
+            try:
+                (root / name).mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise StoreError(
+                    f"the store cannot be used: {error.strerror}",
+                    facts=[("store", str(root))],
+                    hint="give another folder with QNNBUILD_STORE or `store:` in qnnbuild.yaml",
+                ) from error
+
+    def path(self, digest: Digest) -> Path:
+        return self.root / "artifacts" / digest[:2] / digest
+
+    def log(self, key: Digest) -> Path:
+        return self.root / "logs" / key[:2] / f"{key}.log"
+
+    def whole(self, digest: Digest, size: int) -> bool:
+        """Whether the artifact is there with its own bytes. A damaged one is dropped."""
+        path = self.path(digest)
+        signature = self.stats.signature(path)
+        if signature is None:
+            return False
+        if signature.size == size and self.stats.digest(path) == digest:
+            return True
+        path.unlink(missing_ok=True)
+        return False
+
+    def add(self, file: Path) -> tuple[Digest, int]:
+        """Move `file`, which must lie in the store's own tmp folder, in; return digest and size."""
+        digest = digest_file(file)
+        size = file.stat().st_size
+        path = self.path(digest)
+        if self.whole(digest, size):
+            file.unlink()
+            return digest, size
+        path.parent.mkdir(exist_ok=True)
+        file.chmod(0o444)
+        sync(file)
+        os.replace(file, path)
+        sync(path.parent)
+        self.stats.know(path, digest)
+        return digest, size
+
+    def copy(self, digest: Digest, to: Path) -> None:
+        """A private copy that its owner may write to."""
+        copy_file(self.path(digest), to)
+
+    @contextmanager
+    def private(self) -> Iterator[Path]:
+        """An empty folder of one's own in the store's file system; gone afterwards.
+
+        The folder's name has the same length on each run: the length of a path can shift
+        what a compiler leaves in its padding.
+        """
+        folder = self.root / "tmp" / uuid4().hex
+        with open(f"{folder}.lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            folder.mkdir()
+            try:
+                yield folder
+            finally:
+                remove(folder)
+                os.unlink(lock.name)
+
+    def sweep(self) -> None:
+        """Remove what runs that were killed left behind; what a living run holds stays."""
+        for path in (self.root / "tmp").glob("*.lock"):
+            try:
+                with path.open("r+") as lock:
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    remove(path.with_suffix(""))
+                    path.unlink(missing_ok=True)
+            except (BlockingIOError, FileNotFoundError):
+                continue
+
+    @contextmanager
+    def locked(self, key: Digest) -> Iterator[None]:
+        """Hold `key` against every other thread and process that shares the store."""
+        path = self.root / "locks" / key
+        while True:
+            lock = open(path, "a")  # noqa: SIM115 - closed below, after the caller is done
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            # the file may have been unlinked between open and flock: then nobody else sees it
+            if _is_at(lock.fileno(), path):
+                break
+            lock.close()
+        try:
+            yield
+        finally:
+            path.unlink(missing_ok=True)
+            lock.close()
+
+
+def _is_at(descriptor: int, path: Path) -> bool:
+    try:
+        there = os.stat(path)
+    except FileNotFoundError:
+        return False
+    held = os.fstat(descriptor)
+    return (there.st_dev, there.st_ino) == (held.st_dev, held.st_ino)
+
+
+def copy_file(source: Path, to: Path) -> None:
+    """Copy contents, sharing blocks where the file system can; mode 0644, a fresh file."""
+    with source.open("rb") as read, to.open("xb") as write:
+        try:
+            fcntl.ioctl(write.fileno(), FICLONE, read.fileno())
+        except OSError:  # most file systems cannot; a plain copy is always right
+            shutil.copyfileobj(read, write, 1 << 20)
+
+
+def place(path: Path, contents: bytes) -> None:
+    """Write beside, then rename: nobody ever sees half a file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    new = path.with_name(f".{path.name}.{uuid4().hex}.new")
+    try:
+        new.write_bytes(contents)
+        os.replace(new, path)
+    finally:
+        new.unlink(missing_ok=True)
+
+
+def remove(folder: Path) -> None:
+    """Remove a folder of ours, read-only parts included."""
+
+    def allow(function: object, path: str, error: BaseException) -> None:
+        if isinstance(error, FileNotFoundError):
+            return
+        os.chmod(os.path.dirname(path), 0o700)
+        os.chmod(path, 0o700)
+        if os.path.isdir(path):
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            os.unlink(path)
+
+    if os.path.lexists(folder):
+        # onerror: onexc came with Python 3.12
+        shutil.rmtree(folder, onerror=lambda f, p, e: allow(f, p, e[1]))
+
+
+def sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

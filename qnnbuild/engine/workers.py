@@ -1,0 +1,177 @@
+"""The build's side of the warm server: start it when first needed, send requests, await answers."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from qnnbuild.digest import Json
+from qnnbuild.errors import ToolError
+
+START = (
+    "import sys,os\n"
+    "p=os.environ['QNNBUILD_PATH'].split(os.pathsep)\n"
+    "sys.path[:0]=[x for x in p if x not in sys.path]\n"
+    "from qnnbuild.engine.server import main\n"
+    "main(0)\n"
+)
+
+FIXED_ENV = {
+    "PATH": "/usr/local/bin:/usr/bin:/bin",
+    "LANG": "C.UTF-8",
+    "LC_ALL": "C.UTF-8",
+    "TZ": "UTC",
+    "PYTHONHASHSEED": "0",
+    "PYTHONDONTWRITEBYTECODE": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "OMP_NUM_THREADS": "1",
+    "HOME": "/nonexistent",
+}
+"""What every action sees; its own `env` comes on top. Equal on every machine, so not in keys."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ended:
+    """How a child ended: exit code or signal; `late` when its deadline ended it."""
+
+    code: int
+    signal: int
+    late: bool
+    peak_bytes: int
+    cpu_s: float
+
+
+class Lost(ToolError):
+    """The server died or would not start; nothing can be said about the action."""
+
+
+class Workers:
+    """`warm` are "module:function" entries that the server calls once before it forks."""
+
+    def __init__(self, warm: Sequence[str] = (), path: Sequence[str] = ()) -> None:
+        self.warm = tuple(warm)
+        self.path = tuple(path) or tuple(os.path.abspath(p or ".") for p in sys.path)
+        self._lock = threading.Lock()
+        self._waiting: dict[int, Future[Ended]] = {}
+        self._numbers = iter(range(1, 1 << 62))
+        self._socket: socket.socket | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def run(
+        self,
+        *,
+        folder: Path,
+        log: Path,
+        deadline_s: float,
+        env: Mapping[str, str],
+        call: str | None = None,
+        argv: Sequence[str] = (),
+        params: Mapping[str, Json] | None = None,
+        inputs: Sequence[str] = (),
+        outputs: Sequence[str] = (),
+    ) -> Ended:
+        """Do one request and wait for its end. Raises Lost when the server is gone."""
+        request = {
+            "folder": str(folder),
+            "log": str(log),
+            "deadline_s": deadline_s,
+            "env": {**FIXED_ENV, **env},
+            "path": self.path,
+            "call": call,
+            "argv": list(argv),
+            "params": dict(params or {}),
+            "inputs": list(inputs),
+            "outputs": list(outputs),
+        }
+        future: Future[Ended] = Future()
+        with self._lock:
+            connection = self._started()
+            number = next(self._numbers)
+            self._waiting[number] = future
+            try:
+                connection.sendall(json.dumps({**request, "number": number}).encode() + b"\n")
+            except OSError:
+                self._waiting.pop(number, None)
+                raise Lost("the server that runs actions has died") from None
+        return future.result()
+
+    def cancel(self) -> None:
+        """End everything that runs. Safe in a signal handler's thread: it takes no lock."""
+        connection = self._socket
+        if connection is not None:
+            try:
+                connection.send(b'{"cancel": null}\n')
+            except OSError:
+                pass  # it is gone already, and its children with it
+
+    def close(self) -> None:
+        with self._lock:
+            connection, self._socket = self._socket, None
+            process, self._process = self._process, None
+        if connection is not None:
+            connection.shutdown(socket.SHUT_RDWR)
+            connection.close()
+        if process is not None:
+            process.wait()
+
+    def _started(self) -> socket.socket:
+        if self._socket is not None:
+            return self._socket
+        ours, theirs = socket.socketpair()
+        package_root = str(Path(__file__).resolve().parents[2])
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-c", START],
+                stdin=theirs,
+                stdout=subprocess.DEVNULL,
+                env={**FIXED_ENV, "QNNBUILD_PATH": package_root},
+                cwd="/",
+                start_new_session=True,  # a terminal's Ctrl-C goes to the build, which decides
+            )
+        ours.sendall(json.dumps({"path": self.path, "warm": self.warm}).encode() + b"\n")
+        answers = ours.makefile("rb")
+        try:
+            first = _answer(answers.readline())
+        except ConnectionError:
+            first = {}
+        if not first.get("ready"):
+            ours.close()
+            raise Lost(
+                "the server that runs actions did not start",
+                facts=[("it said", (first.get("why", "").strip().splitlines() or ["nothing"])[-1])],
+                hint="qnnbuild doctor",
+            )
+        self._socket = ours
+        threading.Thread(target=self._listen, args=(answers,), daemon=True).start()
+        return ours
+
+    def _listen(self, answers: Any) -> None:
+        for line in answers:
+            answer = _answer(line)
+            future = self._waiting.pop(answer.pop("number", 0), None)
+            if future is None:
+                continue
+            if "lost" in answer:
+                future.set_exception(Lost(answer["lost"]))
+            else:
+                future.set_result(Ended(**answer))
+        self._socket = None
+        while self._waiting:
+            _, future = self._waiting.popitem()
+            future.set_exception(Lost("the server that runs actions has died"))
+
+
+def _answer(line: bytes) -> dict[str, Any]:
+    if not line:
+        return {}
+    found: dict[str, Any] = json.loads(line)
+    return found
