@@ -21,7 +21,7 @@ NETWORK = (
     *("HOME", "NETRC", "*_proxy", "*_PROXY"),
     *("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"),
 )
-"""How this machine reaches others. What comes back is checked by digest, so none of it is in a key."""
+"""How this machine reaches others. What comes is checked by digest, so none of it is in a key."""
 
 PIP = (*NETWORK, "PATH", "PIP_*", "XDG_CONFIG_HOME", "XDG_CONFIG_DIRS", "XDG_CACHE_HOME")
 """Which index pip asks, and how it logs in there."""
