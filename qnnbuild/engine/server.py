@@ -23,7 +23,10 @@ import sys
 import time
 import traceback
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
+
+from qnnbuild.work.run import Run, WorkError
 
 ADDR_NO_RANDOMIZE = 0x0040000  # <sys/personality.h>
 PR_SET_CHILD_SUBREAPER = 36  # <sys/prctl.h>
@@ -69,7 +72,9 @@ def _line(connection: socket.socket) -> Request:
 
 
 def _mould(keeper: socket.socket, warm: list[str]) -> None:
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    libc = ctypes.CDLL(None)
+    libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    keeper_pid = os.getppid()
     try:
         for entry in warm:
             module, _, function = entry.partition(":")
@@ -87,10 +92,22 @@ def _mould(keeper: socket.socket, warm: list[str]) -> None:
         if between == 0:
             if os.fork() == 0:
                 keeper.close()
+                # the signal is sent when the parent ends, and between is about to
+                _await_parent(keeper_pid)
+                libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
                 _child(socket.socket(fileno=descriptors[0]))
             os._exit(0)
         os.waitpid(between, 0)
         os.close(descriptors[0])
+
+
+def _await_parent(pid: int) -> None:
+    """Return once the kernel has made `pid` the parent; end when that one is gone as well."""
+    for _ in range(25_000):
+        if os.getppid() == pid:
+            return
+        time.sleep(0.0002)
+    os._exit(1)
 
 
 # --- a child --------------------------------------------------------------------------------
@@ -100,7 +117,6 @@ def _child(connection: socket.socket) -> None:
     code = 70
     try:
         os.setsid()
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGPIPE, signal.SIGHUP):
             signal.signal(number, signal.SIG_DFL)
         connection.sendall(b"%d\n" % os.getpid())
@@ -140,10 +156,6 @@ def _program(request: Request) -> int:
 
 
 def _python(request: Request) -> int:
-    from pathlib import Path
-
-    from qnnbuild.work.run import Run, WorkError
-
     module, _, function = request["call"].partition(":")
     work = getattr(__import__(module, fromlist=[function]), function)
     run = Run(

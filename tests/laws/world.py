@@ -1,0 +1,176 @@
+"""Random plans over a few source files, what they must make, and a way to build them."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hypothesis import strategies as st
+
+from qnnbuild.actions.action import Action, Input, OutputOf, SourceFiles
+from qnnbuild.actions.plan import Plan
+from qnnbuild.engine.builder import Builder
+from qnnbuild.engine.folder import BuildFolder
+from qnnbuild.engine.identity import Identity
+from qnnbuild.engine.inputs import Inputs
+from qnnbuild.engine.records import Records
+from qnnbuild.engine.runner import Runner
+from qnnbuild.engine.state import Current
+from qnnbuild.engine.stats import Stats
+from qnnbuild.engine.store import Store
+from qnnbuild.engine.workers import Workers
+from tests.laws.counted import COUNTER, value
+
+SOURCES = ("a", "b", "c")
+OUTPUTS = ("o", "p")
+CALL = "tests.laws.counted:mix"
+
+
+@dataclass(frozen=True)
+class Node:
+    """An action of a random plan: its salt, and what it takes (a source, or another node's output)."""
+
+    salt: str
+    takes: tuple[str | tuple[int, str], ...]
+
+
+@st.composite
+def plans(draw: st.DrawFn, most: int = 7) -> tuple[Node, ...]:
+    """Plans of up to `most` actions; salts repeat, so that two names can have one key."""
+    nodes: list[Node] = []
+    for number in range(draw(st.integers(1, most))):
+        source = st.sampled_from(SOURCES)
+        made = st.tuples(st.integers(0, number - 1), st.sampled_from(OUTPUTS)) if number else source
+        takes = draw(st.lists(source | made, min_size=1, max_size=3, unique=True))
+        nodes.append(Node(draw(st.sampled_from("stuv")), tuple(takes)))
+    return tuple(nodes)
+
+
+contents = st.fixed_dictionaries({name: st.sampled_from("0123") for name in SOURCES})
+
+
+def plan_of(nodes: tuple[Node, ...]) -> Plan:
+    return Plan.of(_action(number, node) for number, node in enumerate(nodes))
+
+
+def _action(number: int, node: Node) -> Action:
+    inputs: dict[str, Input] = {}
+    for place, taken in enumerate(node.takes):
+        if isinstance(taken, str):
+            inputs[f"i{place}"] = SourceFiles(patterns=(f"{taken}.txt",))
+        else:
+            inputs[f"i{place}"] = OutputOf(action=f"step/{taken[0]}", output=taken[1])
+    return Action(
+        name=f"step/{number}",
+        step="step",
+        call=CALL,
+        params={"salt": node.salt},
+        inputs=inputs,
+        outputs=OUTPUTS,
+        passes=(COUNTER,),
+        group="model",
+    )
+
+
+def from_scratch(nodes: tuple[Node, ...], sources: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """What every action must have made, by plain computing."""
+    made: list[dict[str, str]] = []
+    for node in nodes:
+        texts = {
+            f"i{place}": sources[t] if isinstance(t, str) else made[t[0]][t[1]]
+            for place, t in enumerate(node.takes)
+        }
+        made.append({out: str(value(node.salt, out, texts)) for out in OUTPUTS})
+    return {f"step/{number}": outputs for number, outputs in enumerate(made)}
+
+
+@dataclass
+class World:
+    """A repo with its store, in a folder of its own."""
+
+    root: Path
+    workers: Workers = field(default_factory=lambda: Workers(path=sys.path))
+
+    def write(self, sources: Mapping[str, str]) -> None:
+        for name, text in sources.items():
+            path = self.root / f"{name}.txt"
+            if not path.exists() or path.read_text() != text:
+                path.write_text(text)
+
+    def builder(self, plan: Plan) -> Builder:
+        store_folder = self.root / ".qnnbuild"
+        store_folder.mkdir(exist_ok=True)
+        records = Records(store_folder / "records.db", "here")
+        stats = Stats(records.stats())
+        store = Store(store_folder, stats)
+        store.sweep()
+        return Builder(
+            plan,
+            store=store,
+            records=records,
+            inputs=Inputs(self.root, stats, records),
+            identity=Identity(stats),
+            runner=Runner(store, self.workers, {**os.environ, COUNTER: str(self.counter)}),
+            folder=BuildFolder(self.root / "build", store),
+        )
+
+    @property
+    def counter(self) -> Path:
+        return self.root / "counter"
+
+    def build(self, nodes: tuple[Node, ...], threads: int = 1) -> list[str]:
+        """Build everything; return the salts of what ran, in no order that matters."""
+        before = self.ran()
+        builder = self.builder(plan_of(nodes))
+        try:
+            if threads == 1:
+                for action in builder.plan:
+                    _make(builder, action.name)
+            else:
+                _in_threads(builder, threads)
+        finally:
+            builder.records.keep_stats(builder.store.stats.news())
+            builder.records.close()
+        return self.ran()[len(before) :]
+
+    def ran(self) -> list[str]:
+        return self.counter.read_text().split() if self.counter.exists() else []
+
+    def made(self, nodes: tuple[Node, ...]) -> dict[str, dict[str, str]]:
+        """What the store holds for every action; all of them must be current."""
+        builder = self.builder(plan_of(nodes))
+        found = {}
+        for action in builder.plan:
+            outputs = builder.record(action.name).outputs
+            found[action.name] = {
+                name: builder.store.path(tree.files["value"][0]).read_text()
+                for name, tree in outputs.items()
+            }
+        builder.records.close()
+        return found
+
+
+def _make(builder: Builder, name: str) -> None:
+    if not isinstance(builder.state(name), Current):
+        builder.make(name)
+
+
+def _in_threads(builder: Builder, threads: int) -> None:
+    """Each action starts when what it needs is there, as doit's thread runner does it."""
+    with ThreadPoolExecutor(threads) as pool:
+        going = {}
+        for action in builder.plan:
+            needs = [going[name] for name in action.needs()]
+            going[action.name] = pool.submit(_after, needs, builder, action.name)
+        for future in going.values():
+            future.result()
+
+
+def _after(needs: list, builder: Builder, name: str) -> None:  # type: ignore[type-arg]
+    for need in needs:
+        need.result()
+    _make(builder, name)
