@@ -1,0 +1,273 @@
+"""The gate: one pass of stat over what the last complete builds read and made.
+
+A group (a model: its recipe, sources, artifacts and bundles) goes behind the gate after a build in
+which all of its actions were looked at, none ran, and none of its files changed meanwhile. From
+then on equal signatures stand for the whole group, and nothing of it is read or planned. The gate
+only ever saves work: without its file everything is looked at.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from qnnbuild.engine.gate_file import ABSENT, Content, Group, Row, group_of, read, write
+from qnnbuild.engine.stats import RACY_NS
+
+PACKAGE = Path(__file__).resolve().parents[1]
+COMMON = ""
+"""The group of files that every action depends on: settings, chips, tools, our own code."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Looked:
+    """A group that this build looked at, all of it current in the end."""
+
+    name: str
+    recipe: str
+    names: Sequence[str]
+    saved_s: float
+    files: Iterable[str | Path]
+    ran: bool  # whether something of it was made just now
+
+
+@dataclass(kw_only=True)
+class Gate:
+    """What was known of a checkout, compared with what is there."""
+
+    root: Path
+    file: Path
+    began: Row = ABSENT  # the signature of the gate's own file
+    groups: dict[str, Group] = field(default_factory=dict)
+    seen: dict[bytes, Row] = field(default_factory=dict)  # where it is not as it was
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    closed: dict[str, Group] = field(default_factory=dict)
+    recipes: tuple[str, ...] | None = None
+    """The recipes that are to be looked at; None: everything, with no memory of before."""
+
+    @property
+    def is_shut(self) -> bool:
+        """Whether everything is as it was."""
+        return self.recipes == ()
+
+
+def gate_file(root: Path) -> Path:
+    """One file a checkout, so that checkouts can share a store."""
+    store = os.environ.get("QNNBUILD_STORE") or ".qnnbuild"
+    digest = sha256(os.fsencode(os.path.abspath(root))).hexdigest()[:16]
+    return root / store / f"gate-{digest}"
+
+
+def look(root: Path) -> Gate:
+    """Compare what is there with what was known; reads the gate's file and writes nothing."""
+    gate = Gate(root=root, file=gate_file(root))
+    with _opened(root) as folder:
+        gate.began = _row(os.fsencode(gate.file), folder)
+        content = read(gate.file)
+        if content is None or content.facts["mark"] != mark(root):
+            return gate
+        gate.facts = content.facts
+        gate.groups = {group.name: group for group in content.groups}
+        touched = set()
+        for group in content.groups:
+            different = _different(group, folder)
+            if different:
+                touched.add(group.name)
+                gate.seen.update(different)
+    _decide(gate, touched)
+    return gate
+
+
+def _different(group: Group, folder: int) -> dict[bytes, Row]:
+    """What is not as it was. Written out in full: it is all that a build of nothing does."""
+    found = {}
+    stat = os.stat
+    for path, mtime, ctime, size, inode in zip(group.paths, *group.columns, strict=True):
+        try:
+            seen = stat(path, dir_fd=folder)
+        except OSError:
+            if inode != -1:
+                found[path] = ABSENT
+            continue
+        if (
+            seen.st_ctime_ns != ctime
+            or seen.st_mtime_ns != mtime
+            or seen.st_size != size
+            or seen.st_ino != inode
+        ):
+            found[path] = Row(seen.st_mtime_ns, seen.st_ctime_ns, seen.st_size, seen.st_ino)
+    return found
+
+
+def _decide(gate: Gate, touched: set[str]) -> None:
+    common = gate.groups[COMMON]
+    if COMMON in touched or not common.closed:
+        return
+    listed = _listed(gate)
+    if listed is None:
+        return
+    gate.closed = {
+        name: group
+        for name, group in gate.groups.items()
+        if name != COMMON and group.closed and name not in touched
+    }
+    behind = {group.recipe for group in gate.closed.values()}
+    gate.recipes = tuple(recipe for recipe in listed if recipe not in behind)
+
+
+def _listed(gate: Gate) -> list[str] | None:
+    """The recipes that are there; None when one that was known, or a folder, is gone."""
+    listed: list[str] = []
+    for folder, known in gate.facts["folders"].items():
+        found = names_in(gate.root, folder)
+        if not set(known) <= set(found) or any(n.endswith("/") for n in set(found) - set(known)):
+            return None
+        listed += [f"{folder}/{name}" for name in found if not name.endswith("/")]
+    left_out = set(gate.facts["left_out"])
+    return [recipe for recipe in listed if recipe not in left_out]
+
+
+def names_in(root: Path, folder: str) -> list[str]:
+    """The YAML files of a folder and, with a slash at their end, the folders in it."""
+    try:
+        with os.scandir(root / folder) as entries:
+            return sorted(
+                entry.name + "/" if entry.is_dir() else entry.name
+                for entry in entries
+                if entry.name.endswith((".yaml", ".yml")) or entry.is_dir()
+            )
+    except OSError:
+        return []
+
+
+def mark(root: Path) -> list[Any]:
+    """What must be as it was for any row to mean anything."""
+    told = sorted(
+        f"{name}={value}"
+        for name, value in os.environ.items()
+        if name.startswith(("QNN", "QAIRT"))  # QNNBUILD_… and what Qualcomm's tools read
+    )
+    return [os.path.abspath(root), sys.version, sys.prefix, told]
+
+
+# --- after a build --------------------------------------------------------------------------
+
+
+def keep(
+    gate: Gate,
+    looked: Iterable[Looked],
+    *,
+    common: Iterable[str | Path],
+    folders: Iterable[str],
+    recipes: Iterable[str],
+) -> None:
+    """Remember what this build looked at.
+
+    `recipes` are all files that were taken for recipes. When someone else wrote the gate since,
+    a second build or `doit forget`, theirs stands.
+    """
+    gate.file.parent.mkdir(parents=True, exist_ok=True)
+    with _opened(gate.root) as folder:
+        if _row(os.fsencode(gate.file), folder) != gate.began:
+            return
+        then = _at_the_start(gate)
+        everyone = Looked(
+            name=COMMON, recipe="", names=(), saved_s=0.0, files=[*common, *own_files()], ran=False
+        )
+        shared = _group(gate, everyone, then, folder, closed=True)
+        groups = {} if gate.recipes is None else dict(gate.closed)
+        for group in looked:
+            groups[group.name] = _group(gate, group, then, folder, closed=shared.closed)
+    folder_names = {name: names_in(gate.root, name) for name in sorted(folders)}
+    facts = {
+        "mark": mark(gate.root),
+        "folders": folder_names,
+        "left_out": _left_out(gate, folder_names, set(recipes)),
+    }
+    write(gate.file, Content(facts=facts, groups=[shared, *groups.values()]))
+
+
+def _at_the_start(gate: Gate) -> dict[bytes, Row]:
+    """The signatures of all known files when this build began."""
+    known = {path: row for group in gate.groups.values() for path, row in group.rows()}
+    return known | gate.seen
+
+
+def _group(
+    gate: Gate, looked: Looked, then: Mapping[bytes, Row], folder: int, *, closed: bool
+) -> Group:
+    paths = {_inside(gate.root, file) for file in (looked.recipe or None, *looked.files) if file}
+    rows = {path: _row(path, folder) for path in sorted(paths)}
+    settled = time.time_ns() - RACY_NS
+    still = all(
+        then.get(path) == row and max(row.mtime_ns, row.ctime_ns) < settled
+        for path, row in rows.items()
+    )
+    return group_of(
+        name=looked.name,
+        recipe=looked.recipe,
+        closed=closed and still and not looked.ran,
+        saved_s=looked.saved_s,
+        names=looked.names,
+        rows=rows,
+    )
+
+
+def _left_out(gate: Gate, folders: Mapping[str, Sequence[str]], recipes: set[str]) -> list[str]:
+    """YAML files beside the recipes that are none."""
+    if gate.recipes is not None:
+        return sorted({*gate.facts["left_out"], *gate.recipes} - recipes)
+    listed = (f"{folder}/{name}" for folder, names in folders.items() for name in names)
+    return sorted(path for path in listed if not path.endswith("/") and path not in recipes)
+
+
+def forget(root: Path) -> None:
+    """Look at everything next time."""
+    gate_file(root).unlink(missing_ok=True)
+
+
+def own_files() -> Iterator[str]:
+    """The code and data of this package."""
+    waiting = [str(PACKAGE)]
+    while waiting:
+        with os.scandir(waiting.pop()) as entries:
+            for entry in entries:
+                if entry.is_dir():
+                    if entry.name != "__pycache__":
+                        waiting.append(entry.path)
+                elif entry.name.endswith((".py", ".yaml", ".json")):
+                    yield entry.path
+
+
+def _inside(root: Path, path: str | Path) -> bytes:
+    """Relative to the root where it lies in it: shorter for the kernel to walk."""
+    text = os.path.join(os.path.abspath(root), path)
+    top = os.path.join(os.path.abspath(root), "")
+    return os.fsencode(text.removeprefix(top))
+
+
+def _row(path: bytes, folder: int) -> Row:
+    try:
+        stat = os.stat(path, dir_fd=folder)
+    except OSError:
+        return ABSENT
+    return Row(stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size, stat.st_ino)
+
+
+class _opened:
+    """A folder as a descriptor: stat from it needs no current folder."""
+
+    def __init__(self, path: Path) -> None:
+        self.descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+
+    def __enter__(self) -> int:
+        return self.descriptor
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self.descriptor)
