@@ -26,7 +26,7 @@ class Stranger:
 
 
 STRANGERS = (
-    Stranger(begins=b"version https://git-lfs", says="a Git LFS pointer, not the file: git lfs pull"),
+    Stranger(begins=b"version https://git-lfs", says="a Git LFS pointer: git lfs pull"),
     Stranger(begins=b"<!doctype html", says="a web page, not a model: the download went wrong"),
     Stranger(begins=b"<html", says="a web page, not a model: the download went wrong"),
     Stranger(begins=b"\x7felf", says="a program or shared library, such as a QNN model library"),

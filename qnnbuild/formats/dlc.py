@@ -1,10 +1,10 @@
 """DLC files: a ZIP of records with a graph, its parameters, or compiled contexts for several chips.
 
-The format has no public description. `model` holds a FlatBuffer with the identifier NETD, eight bytes
-in; its field numbers were found with DLCs made from models that were known. `htp.cache.<chip>.<n>`
-records are context binaries, `htp.shared.weights.<…>` what they share. `dlc.metadata…` records are
-JSON with named fields. A file with contexts and without a model is what ONNX Runtime writes when
-`soc_model` lists several chips.
+The format has no public description. `model` holds a FlatBuffer with the identifier NETD, eight
+bytes in; its field numbers were found with DLCs made from models that were known.
+`htp.cache.<chip>.<n>` records are context binaries, `htp.shared.weights.<…>` what they share.
+`dlc.metadata…` records are JSON with named fields. A file with contexts and without a model is
+what ONNX Runtime writes when `soc_model` lists several chips.
 """
 
 from __future__ import annotations
