@@ -76,9 +76,8 @@ def _with_side_files(path: Path, facts: OnnxFacts) -> Finding:
         if not place.is_file():
             error = f"its side file '{side.name}' is not there"
         elif place.stat().st_size < side.needs:
-            error = f"its side file '{side.name}' is cut short: {place.stat().st_size:,} bytes " + (
-                f"of at least {side.needs:,}"
-            )
+            there = f"{place.stat().st_size:,} bytes of at least {side.needs:,}"
+            error = f"its side file '{side.name}' is cut short: {there}"
         else:
             continue
         return Finding(path=str(path), facts=facts, error=error, exit_code=NotGood.exit_code)
