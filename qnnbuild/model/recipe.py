@@ -57,7 +57,8 @@ class ExportSource:
 
     run: tuple[str, ...]
     needs: tuple[str, ...]  # files of the repo, patterns allowed
-    makes: str  # the ONNX file of this graph
+    makes: str  # the ONNX file of this graph, relative to `folder`
+    folder: str = ""  # where the command runs, relative to the repo's root: the recipe's folder
     requirements: str | None = None  # pinned; installed into an environment of its own
     span: Span | None = field(default=None, compare=False)
 
