@@ -22,8 +22,8 @@ def scale_model(scale: float = 2.0, size: int = 4) -> onnx.ModelProto:
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
 
 
-def scale_bytes(scale: float = 2.0) -> bytes:
-    return scale_model(scale).SerializeToString(deterministic=True)
+def scale_bytes(scale: float = 2.0, size: int = 4) -> bytes:
+    return bytes(scale_model(scale, size).SerializeToString(deterministic=True))
 
 
 def write_with_side_file(folder: Path, name: str = "m.onnx", side: str = "m.data") -> bytes:

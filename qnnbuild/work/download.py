@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import time
 from dataclasses import dataclass, field
@@ -15,7 +16,8 @@ import urllib3
 from qnnbuild.digest import Digest, digest_file
 from qnnbuild.work.run import WorkError
 
-TRIES = 5
+TRIES = 4
+BLOCK = 1 << 16  # what is lost at most of a download that breaks
 FIRST_WAIT_S = 1.0  # then twice as long each time
 CONNECT_S = 20.0
 SILENCE_S = 60.0
@@ -27,6 +29,12 @@ HEADERS = {
     # the pinned digest is that of the file, so the file has to come as it is
     "Accept-Encoding": "identity",
 }
+
+NO_URL = (
+    requests.exceptions.InvalidURL,
+    requests.exceptions.InvalidSchema,
+    urllib3.exceptions.LocationParseError,
+)
 
 
 @dataclass(kw_only=True)
@@ -49,16 +57,18 @@ class _Part:
 
 def download(url: str, to: Path) -> None:
     """Put the file behind `url` at `to`, with the machine's proxies, netrc and certificates."""
-    scheme = urlsplit(url).scheme
+    try:
+        scheme = urlsplit(url).scheme
+    except ValueError as error:
+        raise _no_url(url) from error
     if scheme == "file":
         _copy_local(url, to)
         return
     if scheme not in ("http", "https"):
         raise WorkError(
-            f"a '{scheme}' URL cannot be downloaded",
+            f"a '{scheme}' URL cannot be downloaded" if scheme else f"'{url}' is not a URL",
             place="source.url",
-            facts=[("url", shown(url))],
-            hint="http, https and file URLs can",
+            hint="http, https and file URLs can be downloaded",
             exit_code=2,
         )
     part = _Part(path=to)
@@ -128,12 +138,19 @@ def _attempt(session: requests.Session, url: str, part: _Part) -> float | None:
             hint="REQUESTS_CA_BUNDLE names a file of certificates to trust",
         ) from error
     except (requests.RequestException, urllib3.exceptions.HTTPError) as error:
-        if isinstance(error, ValueError):  # what requests raises for a URL that cannot be one
-            raise WorkError(
-                f"'{shown(url)}' is not a URL that can be asked", place="source.url", exit_code=2
-            ) from error
+        if isinstance(error, NO_URL):
+            raise _no_url(url) from error
         part.trouble.append(_reason(error))
         return 0.0
+
+
+def _no_url(url: str) -> WorkError:
+    return WorkError(
+        f"'{url}' is not the URL of a file",
+        place="source.url",
+        hint="https://host/folder/file, file:///folder/file",
+        exit_code=2,
+    )
 
 
 def _take(response: requests.Response, part: _Part) -> float | None:
@@ -147,7 +164,7 @@ def _take(response: requests.Response, part: _Part) -> float | None:
     part.validator = strong or response.headers.get("Last-Modified")
     part.path.parent.mkdir(parents=True, exist_ok=True)
     with part.path.open("ab" if more else "wb") as file:
-        for block in response.raw.stream(1 << 20, decode_content=False):
+        for block in response.raw.stream(BLOCK, decode_content=False):
             file.write(block)
     return None
 
@@ -185,9 +202,9 @@ def _reason(error: Exception) -> str:
         if not isinstance(inner, BaseException):
             break
         cause = inner
-    if isinstance(cause, OSError) and cause.strerror:
-        return cause.strerror
-    return str(cause).partition(": ")[2] or str(cause) or type(cause).__name__
+    text = str(cause)
+    numbered = re.search(r"\[Errno -?\d+\] ([^'\")]+)", text)
+    return numbered[1] if numbered else text or type(error).__name__
 
 
 def _certificates() -> str | bool:
