@@ -10,7 +10,8 @@ from typing import TypeVar
 import yaml
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from qnnbuild.errors import Problem, RecipeError, Span, did_you_mean
+from qnnbuild.errors import Problem, RecipeError, Span
+from qnnbuild.model.nearest import nearest
 
 Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # ten times as fast where libyaml is there
 
@@ -98,11 +99,12 @@ class Reader:
         for key, key_node, value_node in self.entries(node, what):
             kind = kinds.get(key)
             if kind is None:
-                self.wrong(
-                    key_node,
-                    f"{what} has no key '{key}'",
-                    hint=did_you_mean(key, kinds, otherwise=f"its keys: {', '.join(kinds)}"),
-                )
+                meant = nearest(key, kinds)
+                keys = f"its keys: {', '.join(kinds)}"
+                hint = f"did you mean '{meant[0]}'?" if meant else keys
+                self.wrong(key_node, f"{what} has no key '{key}'", hint)
+                for other in meant:  # one mistake, one error: what was meant is not missing too
+                    places.setdefault(other, self.place(key_node))
                 continue
             places[key] = self.place(value_node)
             value = kind(self, value_node)
@@ -162,6 +164,7 @@ def _present(values: Iterable[T | None]) -> tuple[T, ...]:
 READS_BACK: Mapping[str, Kind] = {
     "soc_type": text_of,
     "arch": whole_of,
+    "settings_arch": whole_of,
     "vtcm_mb": whole_of,
     "hvx_threads": whole_of,
     "fp16": truth_of,

@@ -13,6 +13,7 @@ from yaml.nodes import Node
 
 from qnnbuild.errors import NothingMatches, Problem, QnnbuildError, RecipeError, Span
 from qnnbuild.model.chip_rows import CHIP, REFUSED, UNNAMED, Reader, Row, text_of
+from qnnbuild.model.nearest import nearest
 from qnnbuild.model.recipe import Chip, Scalar
 
 _NUMBER = re.compile(r"[1-9][0-9]{0,8}")
@@ -233,39 +234,20 @@ def chip_of(values: Mapping[str, Any]) -> Chip:
 
 
 def says_of_itself(chip: Chip) -> Mapping[str, Scalar]:
-    """What a binary made for this chip must tell: soc_type, arch, vtcm_mb, hvx_threads.
+    """What a binary made for this chip must tell, by the names that ContextFacts uses.
 
-    An hvx_threads that the row does not know is left out, and so is what no binary tells: fp16.
+    An hvx_threads that the row does not know is left out.
     """
-    said: dict[str, Scalar] = {
+    told: dict[str, Scalar | None] = {
         "soc_type": chip.name,
+        "soc_model": chip.soc_model,
         "arch": chip.arch,
         "vtcm_mb": chip.vtcm_mb,
+        "hvx_threads": chip.hvx_threads,
     }
-    if chip.hvx_threads is not None:
-        said["hvx_threads"] = chip.hvx_threads
-    return said | {key: said for key, said in chip.reads_back_as.items() if key != "fp16"}
-
-
-def nearest(word: str, known: Iterable[str]) -> tuple[str, ...]:
-    """The known words that need the fewest changes, at most two, to become `word`."""
-    by_distance: dict[int, list[str]] = {}
-    for name in known:
-        if abs(len(name) - len(word)) <= 2:
-            by_distance.setdefault(_distance(word.upper(), name.upper()), []).append(name)
-    most = min(2, len(word) // 2)
-    closest = min(by_distance, default=most + 1)
-    return tuple(by_distance[closest][:3]) if closest <= most else ()
-
-
-def _distance(a: str, b: str) -> int:
-    above = list(range(len(b) + 1))
-    for i, x in enumerate(a, start=1):
-        row = [i]
-        for j, y in enumerate(b, start=1):
-            row.append(min(above[j] + 1, row[-1] + 1, above[j - 1] + (x != y)))
-        above = row
-    return above[-1]
+    return {
+        key: chip.reads_back_as.get(key, fact) for key, fact in told.items() if fact is not None
+    }
 
 
 def _error(problem: Problem, at: Span | None) -> QnnbuildError:
