@@ -210,7 +210,7 @@ class Builder:
 
     def _run(self, action: Action, key: Digest, parts: dict[str, Json]) -> Outcome:
         before = self._before(action)
-        made = self.runner.run(action, key, self._stages(action))
+        made = self.runner.run(action, key, self.stages(action))
         record = _record(action, key, parts, made)
         self.records.put(record, action.name)
         self._forgotten.discard(action.name)
@@ -224,7 +224,8 @@ class Builder:
         last = self._last.get(action.name)
         return self.records.get(last) if last else None
 
-    def _stages(self, action: Action) -> dict[str, partial[None]]:
+    def stages(self, action: Action) -> dict[str, partial[None]]:
+        """What fills the folder of each input; everything that `action` needs must be current."""
         stages = {}
         for name, source in action.inputs.items():
             tree = self._tree(action, name)

@@ -62,7 +62,13 @@ class Content:
 
 
 def group_of(
-    *, name: str, recipe: str, closed: bool, saved_s: float, names: Sequence[str], rows: Mapping[bytes, Row]
+    *,
+    name: str,
+    recipe: str,
+    closed: bool,
+    saved_s: float,
+    names: Sequence[str],
+    rows: Mapping[bytes, Row],
 ) -> Group:
     columns = [array("q", column) for column in zip(*rows.values(), strict=True)]
     return Group(

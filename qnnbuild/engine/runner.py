@@ -100,8 +100,8 @@ class Runner:
             if any(fnmatchcase(name, pattern) for pattern in action.passes)
         }
 
-    def _judge(self, action: Action, ended: Ended, said: dict[str, Any], log: Path) -> None:
-        error = said.get("error")
+    def _judge(self, action: Action, ended: Ended, word: dict[str, Any], log: Path) -> None:
+        error = word.get("error")
         if error:
             kind = BY_EXIT_CODE.get(error["exit_code"], ToolError)
             raise kind(
@@ -119,7 +119,8 @@ class Runner:
             message, hint = f"{action.name} failed with exit code {ended.code}", None
         else:
             return
-        facts = [("last lines", line) for line in last_lines(log)]
+        said = last_lines(log)
+        facts = [("last lines", "\n".join(said))] if said else []
         raise ToolError(
             message,
             at=_place(action, "graph"),

@@ -141,6 +141,8 @@ def _enter(request: Request) -> None:
     os.dup2(log, 2)
     os.close(nothing)
     os.close(log)
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(line_buffering=True)  # type: ignore[union-attr]
     os.environ.clear()
     os.environ.update(request["env"])
     sys.path[:] = request["path"]

@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -65,6 +66,7 @@ class Workers:
         self._numbers = iter(range(1, 1 << 62))
         self._socket: socket.socket | None = None
         self._process: subprocess.Popen[bytes] | None = None
+        self._listener: threading.Thread | None = None
 
     def run(
         self,
@@ -114,12 +116,13 @@ class Workers:
                 pass  # it is gone already, and its children with it
 
     def close(self) -> None:
+        """End the server, and with it everything that still runs."""
         with self._lock:
-            connection, self._socket = self._socket, None
             process, self._process = self._process, None
-        if connection is not None:
-            connection.shutdown(socket.SHUT_RDWR)
-            connection.close()
+            if self._socket is not None:
+                self._socket.shutdown(socket.SHUT_RDWR)
+        if self._listener is not None:
+            self._listener.join()
         if process is not None:
             process.wait()
 
@@ -144,17 +147,28 @@ class Workers:
         except ConnectionError:
             first = {}
         if not first.get("ready"):
+            answers.close()
             ours.close()
+            self._process.wait()
             raise Lost(
                 "the server that runs actions did not start",
                 facts=[("it said", (first.get("why", "").strip().splitlines() or ["nothing"])[-1])],
                 hint="qnnbuild doctor",
             )
         self._socket = ours
-        threading.Thread(target=self._listen, args=(answers,), daemon=True).start()
+        self._listener = threading.Thread(target=self._listen, args=(ours, answers), daemon=True)
+        self._listener.start()
         return ours
 
-    def _listen(self, answers: Any) -> None:
+    def _listen(self, connection: socket.socket, answers: Any) -> None:
+        with connection, answers, suppress(ConnectionError):  # an end like any other
+            self._hear(answers)
+        self._socket = None
+        while self._waiting:
+            _, future = self._waiting.popitem()
+            future.set_exception(Lost("the server that runs actions has died"))
+
+    def _hear(self, answers: Any) -> None:
         for line in answers:
             answer = _answer(line)
             future = self._waiting.pop(answer.pop("number", 0), None)
@@ -164,10 +178,6 @@ class Workers:
                 future.set_exception(Lost(answer["lost"]))
             else:
                 future.set_result(Ended(**answer))
-        self._socket = None
-        while self._waiting:
-            _, future = self._waiting.popitem()
-            future.set_exception(Lost("the server that runs actions has died"))
 
 
 def _answer(line: bytes) -> dict[str, Any]:

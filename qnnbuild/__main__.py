@@ -1,0 +1,7 @@
+"""`python -m qnnbuild` is `qnnbuild`."""
+
+import sys
+
+from qnnbuild.cli import main
+
+sys.exit(main())

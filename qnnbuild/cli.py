@@ -1,0 +1,88 @@
+"""The command line: which commands there are, and what their errors look like."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import os
+import sys
+from collections.abc import Sequence
+
+from qnnbuild.errors import QnnbuildError
+from qnnbuild.text import render
+
+COMMANDS = {
+    "init": "make a new repo of recipes that builds at once",
+    "check": "look for mistakes in recipes; builds nothing",
+    "plan": "what would be looked at, in order: stale or current, and why",
+    "why": "why an action would run: old and new values",
+    "show": "one action: options, inputs, key, record, log",
+    "shell": "open a shell in an action's folder, with its inputs in place",
+    "rebuild": "build again beside the store and compare the bytes",
+    "inspect": "what a context binary, ctx.onnx, DLC or ONNX file is made for",
+    "chips": "the chips that can be built for; look one up by any of its names",
+    "toolchains": "the toolchains, and what of them is on this machine",
+    "models": "the models of this repo: graphs, variants, chips, licence",
+    "recipes": "the recipe files of this repo",
+    "doctor": "what is missing on this machine, and what mends it",
+}
+"""Each is a module of qnnbuild.commands with `arguments(parser)` and `run(args) -> exit code`."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    args = _parser(sys.argv[1:] if argv is None else argv)
+    try:
+        code: int = args.run(args)
+        sys.stdout.flush()
+        return code
+    except QnnbuildError as error:
+        tell(error, as_json=getattr(args, "json", False))
+        return error.exit_code
+    except BrokenPipeError:
+        # the reader has seen enough; Python would complain once more when it flushes at its end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        return 130
+
+
+def tell(error: QnnbuildError, *, as_json: bool = False) -> None:
+    """Say what is wrong on stderr, in the form that whoever reads it can use."""
+    if as_json:
+        text = json.dumps({"problems": render.as_json(error.problems)}, ensure_ascii=False) + "\n"
+    elif os.environ.get("GITHUB_ACTIONS") == "true":
+        text = render.github(error.problems)
+    else:
+        colour = render.wants_colour(sys.stderr, os.environ)
+        text = render.terminal(error.problems, colour=colour)
+    sys.stderr.write(text)
+
+
+def _parser(argv: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="qnnbuild",
+        description="Asks about builds of Qualcomm NPU models and helps with them; `doit` builds.",
+        epilog="Exit codes: 2 what you wrote, 3 nothing matches, 4 a tool failed, "
+        "5 made but not good, 6 store or disk.",
+    )
+    parser.add_argument("--version", action="version", version=f"qnnbuild {_version()}")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    asked = next((word for word in argv if not word.startswith("-")), None)
+    for name, about in COMMANDS.items():
+        one = commands.add_parser(name, help=about, description=about[0].upper() + about[1:] + ".")
+        if name == asked:  # the others' modules are not needed for this run
+            module = importlib.import_module(f"qnnbuild.commands.{name}")
+            module.arguments(one)
+            one.set_defaults(run=module.run)
+    return parser.parse_args(argv)
+
+
+def _version() -> str:
+    from importlib.metadata import version  # costs 30 ms; most commands do not ask
+
+    return version("qnnbuild")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

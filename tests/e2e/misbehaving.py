@@ -1,0 +1,61 @@
+"""Work that does what work must not do."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from qnnbuild.work.run import Run, WorkError
+
+
+def well(run: Run) -> None:
+    (run.outputs["o"] / "value").write_text("well")
+
+
+def says_what_is_wrong(run: Run) -> None:
+    raise WorkError(
+        "input 'x' has rank 3", place="inputs.x", facts=[("model", "rank 4")], hint="write four"
+    )
+
+
+def raises(run: Run) -> None:
+    print("about to fail")
+    raise ZeroDivisionError("a mistake of ours")
+
+
+def crashes(run: Run) -> None:
+    os.kill(os.getpid(), signal.SIGSEGV)
+
+
+def forgets_its_output(run: Run) -> None:
+    print("all is well")
+
+
+def hangs_with_a_child(run: Run) -> None:
+    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    Path(str(run.params["pids"])).write_text(f"{os.getpid()} {child.pid}")
+    time.sleep(600)
+
+
+def makes_a_link(run: Run) -> None:
+    (run.outputs["o"] / "value").symlink_to("/etc/hostname")
+
+
+def shows_its_world(run: Run) -> None:
+    said = [os.getcwd().count("/"), sorted(os.environ), sorted(p.name for p in Path().iterdir())]
+    (run.outputs["o"] / "value").write_text(repr(said))
+
+
+def warns(run: Run) -> None:
+    run.warn("input 'x' is not used", place="inputs.x")
+    (run.outputs["o"] / "value").write_text("fine")
+
+
+def spoils_its_input(run: Run) -> None:
+    path = run.inputs["i"] / "a.txt"
+    path.write_text("spoiled")
+    (run.outputs["o"] / "value").write_text(path.read_text())
