@@ -101,6 +101,9 @@ class Graph:
     samples: tuple[str, ...] = ()  # .npz files of the repo: inputs for comparing on the CPU
     options: Mapping[str, Mapping[str, Scalar]] = field(default_factory=dict)  # by toolchain
     deadline_s: float = 900.0
+    axes_used: tuple[str, ...] = ()  # axes that change this graph; the others need no place in names
+    source_axes: tuple[str, ...] = ()  # axes that change its source
+    only_for: tuple[str, ...] = ()  # patterns under `only:` that were applied for this chip
     places: Mapping[str, Span] = field(default_factory=dict, compare=False)
     """Where the user wrote what: "graph", "source", "inputs", "inputs.x", "precision", "options.ort.vtcm_mb"."""
 

@@ -20,7 +20,7 @@ class ScalarNode:
     @property
     def empty(self) -> bool:
         """Nothing was written, or one of YAML's words for nothing."""
-        return not self.quoted and self.value in EMPTY_WORDS
+        return self.value in EMPTY_WORDS and not self.quoted and self.written is None
 
     @property
     def braces(self) -> bool:
