@@ -12,6 +12,7 @@ import os
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -260,14 +261,11 @@ def _row(path: bytes, folder: int) -> Row:
     return Row(stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size, stat.st_ino)
 
 
-class _opened:
+@contextmanager
+def _opened(path: Path) -> Iterator[int]:
     """A folder as a descriptor: stat from it needs no current folder."""
-
-    def __init__(self, path: Path) -> None:
-        self.descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-
-    def __enter__(self) -> int:
-        return self.descriptor
-
-    def __exit__(self, *_: object) -> None:
-        os.close(self.descriptor)
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)

@@ -1,4 +1,4 @@
-"""The gate's file: signatures in columns, so that reading ten thousand of them takes a millisecond."""
+"""The gate's file: signatures in columns, so that ten thousand are read in a millisecond."""
 
 from __future__ import annotations
 

@@ -1,0 +1,237 @@
+"""doit's loader: asks the gate first, then opens a session for what may have changed.
+
+pyproject.toml (or doit.cfg) names `Loader`, and the commands beside it. Nothing heavy is imported
+here: on a build of nothing, this module and the gate are all that runs of us.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from doit import loader as doit_loader
+from doit.cmd_base import DodoTaskLoader
+from doit.exceptions import InvalidDodoFile
+
+from qnnbuild.engine import gate
+from qnnbuild.engine.gate_file import Group
+from qnnbuild.errors import NothingMatches, QnnbuildError, RecipeError, did_you_mean
+
+if TYPE_CHECKING:
+    from doit.task import Task
+
+    from qnnbuild.actions.plan import Plan
+    from qnnbuild.engine.bridge.session import Session
+    from qnnbuild.engine.bridge.tasks import Build
+
+TIDY_UP_S = 10.0
+"""How long a build that was stopped waits for what it has to remove."""
+
+
+class Refused(InvalidDodoFile):  # type: ignore[misc]
+    """Carries our error through doit's commands; those that are not ours print its words."""
+
+    def __init__(self, error: QnnbuildError) -> None:
+        super().__init__("\n".join(problem.message for problem in error.problems))
+        self.error = error
+
+
+class Loader(DodoTaskLoader):  # type: ignore[misc]
+    """Tests and benchmarks bring sessions of their own with a subclass."""
+
+    loading: ClassVar[bool] = False  # a dodo.py sees by it that it need not start doit itself
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.root = Path()
+        self.gate: gate.Gate | None = None
+        self.build: Build | None = None
+        self.behind = (0, 0.0)  # what is selected and behind the gate: how many, seconds saved
+        self.began = time.monotonic()
+        self._finished = False
+
+    def open_session(self, root: Path, recipes: tuple[str, ...] | None) -> Session:
+        from qnnbuild.engine.session import open_session
+
+        return open_session(root, recipes)
+
+    def setup(self, opt_values: dict[str, Any]) -> None:
+        # doit makes some objects for each of thousands of tasks and drops none: nothing to collect
+        gc.disable()
+        Loader.loading = True
+        try:
+            self.namespace = _dodo(opt_values)
+        finally:
+            Loader.loading = False
+        self.root = Path.cwd()
+
+    def load_doit_config(self) -> dict[str, Any]:
+        ours = {
+            "backend": "qnnbuild",
+            "dep_file": str(gate.gate_file(self.root).with_name("doit.db")),
+            "reporter": "qnnbuild",
+            "par_type": "thread",
+            "verbosity": 2,
+        }
+        theirs: dict[str, Any] = super().load_doit_config()
+        return ours | theirs
+
+    def load_tasks(self, cmd: Any, pos_args: list[str]) -> list[Task]:
+        theirs: list[Task] = super().load_tasks(cmd, pos_args)
+        try:
+            ours = self._ours(cmd, theirs, pos_args)
+        except QnnbuildError as error:
+            raise Refused(error) from error
+        gc.freeze()
+        gc.enable()
+        return [*ours, *theirs]
+
+    def _ours(self, cmd: Any, theirs: Sequence[Task], pos_args: list[str]) -> list[Task]:
+        self.gate = gate.look(self.root)
+        options = getattr(cmd, "given", {})
+        plain_run = cmd.execute_tasks and not options.get("always") and not options.get("single")
+        recipes, behind = self.gate.recipes, self.gate.closed
+        if not plain_run:
+            recipes, behind = None, {}
+        tasks = [] if recipes == () else self._open(cmd, recipes)
+        chosen = Chosen(self.build, behind, [task.name for task in theirs])
+        tasks += chosen.stand_ins(theirs)
+        cmd.dep_manager.backend.ours = {task.name for task in tasks}
+        if pos_args:
+            # doit took this very list for the selection of some of its commands and not of others
+            pos_args[:] = chosen.names(pos_args, keep_patterns=cmd.execute_tasks)
+        elif cmd.sel_tasks:
+            cmd.sel_tasks = chosen.names(cmd.sel_tasks, keep_patterns=cmd.execute_tasks)
+        else:
+            chosen.all_behind()
+        self.behind = (chosen.count, chosen.saved_s)
+        return tasks
+
+    def _open(self, cmd: Any, recipes: tuple[str, ...] | None) -> list[Task]:
+        from qnnbuild.engine.bridge.reporter import say
+        from qnnbuild.engine.bridge.tasks import Build, tasks_of
+
+        session = self.open_session(self.root, recipes)
+        options = getattr(cmd, "given", {})
+        self.build = Build(session, force=bool(options.get("always")))
+        wrong = any(problem.severity == "error" for problem in session.problems)
+        if wrong and cmd.execute_tasks and not options.get("continue"):
+            raise RecipeError.of(session.problems)
+        say(session.problems, sys.stderr)
+        return list(tasks_of(self.build, groups_are_asked=not cmd.execute_tasks))
+
+    # --- for the commands and the reporter ------------------------------------------------------
+
+    @property
+    def session(self) -> Session:
+        """Only where one was opened: any command but a run."""
+        assert self.build is not None
+        return self.build.session
+
+    @property
+    def plan(self) -> Plan:
+        return self.session.plan
+
+    @property
+    def is_stopped(self) -> bool:
+        return self.build is not None and self.build.stopped
+
+    def wait_for_threads(self) -> None:
+        if self.is_stopped and self.build is not None:
+            self.build.wait_for_threads(TIDY_UP_S)
+
+    def finish(self) -> None:
+        """After the last task; a second call does nothing."""
+        if self.build is None or self.gate is None or self._finished:
+            return
+        from qnnbuild.engine.bridge.finish import finish
+
+        self._finished = True
+        finish(self.build, self.gate)
+
+    def forget(self, names: Sequence[str]) -> None:
+        self.session.forget(names)
+        gate.forget(self.root)
+
+    def close(self) -> None:
+        if self.build is not None:
+            self.build.session.close()
+
+
+def _dodo(opt_values: dict[str, Any]) -> dict[str, Any]:
+    """What the dodo.py defines; there need not be one."""
+    default = opt_values["dodoFile"] == "dodo.py" and not opt_values["seek_file"]
+    if default and not opt_values["cwdPath"] and not Path("dodo.py").exists():
+        doit_loader.initial_workdir = str(Path.cwd())
+        return {}
+    wanted = [opt_values[name] for name in ("dodoFile", "cwdPath", "seek_file")]
+    defined: dict[str, Any] = vars(doit_loader.get_module(*wanted))
+    return defined
+
+
+class Chosen:
+    """What the words of the command line select, of the plan and of what is behind the gate."""
+
+    def __init__(
+        self, build: Build | None, behind: dict[str, Group], theirs: Sequence[str]
+    ) -> None:
+        self.actions = build.session.plan.actions if build else {}
+        self.groups = build.session.plan.groups if build else {}
+        self.behind = behind
+        self.theirs = theirs
+        self.count = 0  # of actions behind the gate that are selected
+        self.saved_s = 0.0
+
+    def all_behind(self) -> None:
+        self.count = sum(group.count for group in self.behind.values())
+        self.saved_s = sum(group.saved_s for group in self.behind.values())
+
+    def names(self, words: Sequence[str], *, keep_patterns: bool) -> list[str]:
+        """The words that doit is to select by; patterns stay as they are where doit knows them."""
+        chosen: list[str] = []
+        for at, word in enumerate(words):
+            if word in self.theirs:
+                return [*chosen, *words[at:]]  # what follows may be options of that task
+            chosen += self._names(word, keep_patterns=keep_patterns)
+        return list(dict.fromkeys(chosen))
+
+    def _names(self, word: str, *, keep_patterns: bool) -> list[str]:
+        if word in self.actions or word in self.groups:
+            return [word]
+        if word in self.behind:
+            self.count += self.behind[word].count
+            self.saved_s += self.behind[word].saved_s
+            return []
+        found = [n for n in (*self.actions, *self.theirs) if fnmatchcase(n, word)]
+        behind = sum(fnmatchcase(name, word) for name in self._names_behind())
+        self.count += behind
+        if not found and not behind:
+            raise NothingMatches(
+                f"nothing is named '{word}'",
+                hint=did_you_mean(word, self._known(), otherwise="all names: doit list --all"),
+            )
+        return [word] if found and keep_patterns and "*" in word else found
+
+    def stand_ins(self, theirs: Sequence[Task]) -> list[Task]:
+        """Tasks for what is behind the gate and needed by tasks of the dodo.py."""
+        needed = {
+            n for t in theirs for n in (*t.task_dep, *t.wild_dep, *t.setup_tasks, *t.calc_dep)
+        }
+        if not needed or not self.behind:
+            return []
+        from qnnbuild.engine.bridge.tasks import stand_ins
+
+        names = [*self.behind, *self._names_behind()]
+        return list(stand_ins(n for n in names if any(fnmatchcase(n, word) for word in needed)))
+
+    def _names_behind(self) -> Iterator[str]:
+        for group in self.behind.values():
+            yield from group.names
+
+    def _known(self) -> list[str]:
+        return [*self.actions, *self.groups, *self.behind, *self._names_behind(), *self.theirs]

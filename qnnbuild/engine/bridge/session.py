@@ -1,0 +1,61 @@
+"""What doit's tasks need of a build. `engine.session` opens the real one; tests bring their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from qnnbuild.actions.plan import Plan
+    from qnnbuild.engine.state import Outcome, State
+    from qnnbuild.errors import Problem
+
+
+class Session(Protocol):
+    """A plan that was opened for some recipes or all, and its builder. Safe between threads."""
+
+    @property
+    def plan(self) -> Plan: ...
+
+    @property
+    def problems(self) -> Sequence[Problem]:
+        """What is wrong with recipes, and warnings; bad recipes are not in the plan."""
+        ...
+
+    @property
+    def recipes(self) -> Mapping[str, str | None]:
+        """The recipes that were opened, relative to the root → their model, None when it is bad."""
+        ...
+
+    @property
+    def folders(self) -> Sequence[str]:
+        """The folders, relative to the root, in which recipes are looked for."""
+        ...
+
+    @property
+    def common(self) -> Sequence[str | Path]:
+        """Files that every action depends on, whether they are there or not."""
+        ...
+
+    def state(self, name: str) -> State: ...
+
+    def make(self, name: str, *, force: bool = False) -> Outcome: ...
+
+    def paths(self, name: str) -> tuple[list[Path], list[Path]]: ...
+
+    def clean(self, names: Collection[str], *, dry_run: bool) -> list[str]:
+        """Take what these actions put into build/ away; return what it was."""
+        ...
+
+    def forget(self, names: Collection[str]) -> None: ...
+
+    def finish(self) -> None: ...
+
+    def cancel(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+Open = Callable[[Path, "tuple[str, ...] | None"], Session]
+"""root, and the recipes to look at; None is all of them."""
