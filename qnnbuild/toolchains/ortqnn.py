@@ -1,0 +1,175 @@
+"""The toolchain `ort`: ONNX Runtime and its QNN plugin, both from PyPI."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from qnnbuild.digest import Json
+from qnnbuild.errors import Problem, Span, did_you_mean
+from qnnbuild.model.recipe import Chip, ContextOptions, Graph, Scalar
+from qnnbuild.toolchains.ort_options import BY_NAME, ELSEWHERE, Option, Scope
+from qnnbuild.toolchains.work import Work
+
+NAME = "ort"
+
+
+class OrtQnn:
+    """Float models go through as they are, QDQ models too; a session's creation is the compile."""
+
+    name = NAME
+    tools = ("package:onnxruntime", "package:onnxruntime-qnn")
+
+    def problems(self, graph: Graph, chip: Chip) -> Iterable[Problem]:
+        yield from _precision_problems(graph, chip)
+        for name, value in graph.options.get(NAME, {}).items():
+            yield from _option_problems(name, value, graph, chip)
+
+    def convert(self, graph: Graph) -> Work:
+        """fp16 and fp32 are one work: the compiler chooses the arithmetic, by the chip."""
+        return Work(
+            call="qnnbuild.work.convert_ort:convert",
+            params={"quantized": graph.precision == "qdq"},
+            outputs=("model",),
+            tools=("package:onnx",),
+        )
+
+    def context(self, graph: Graph, chip: Chip, context: ContextOptions) -> Work:
+        return Work(
+            call="qnnbuild.work.context_ort:context",
+            params={
+                "graph": graph.name,
+                "soc_model": chip.soc_model,
+                "options": dict(_compile_options(graph)),
+                "cpu_fallback": graph.cpu_fallback == "allow",
+                "embed": context.embed,
+                "reads_back": _reads_back(graph, chip),
+            },
+            outputs=("context", "facts"),
+            tools=self.tools,
+        )
+
+
+def run_time_options(graph: Graph) -> Mapping[str, str]:
+    """What an app should set when it runs the binary. Never in a key."""
+    return {
+        name: _spelling(BY_NAME[name], value)
+        for name, value in sorted(graph.options.get(NAME, {}).items())
+        if BY_NAME[name].scope is Scope.RUN_TIME
+    }
+
+
+def _compile_options(graph: Graph) -> Iterator[tuple[str, str]]:
+    """Options that change bytes; a default that is written out is none."""
+    for name, value in sorted(graph.options.get(NAME, {}).items()):
+        option = BY_NAME[name]
+        text = _spelling(option, value)
+        if option.scope is Scope.BYTES and text != option.default:
+            yield name, text
+
+
+def _reads_back(graph: Graph, chip: Chip) -> dict[str, Json]:
+    """What the binary must say of itself."""
+    vtcm_mb = graph.options.get(NAME, {}).get("vtcm_mb", chip.vtcm_mb)
+    known: dict[str, Json] = {"soc_type": chip.name, "arch": chip.arch, "vtcm_mb": int(vtcm_mb)}
+    return {name: chip.reads_back_as.get(name, value) for name, value in known.items()}
+
+
+def _precision_problems(graph: Graph, chip: Chip) -> Iterator[Problem]:
+    at = graph.places.get("precision", graph.places.get("graph"))
+    # Where the HTP has no fp16 but the library compiles float models all the same, it
+    # calculates in fp32: seen in the binary's list of operators and in the emulator's numbers.
+    really_fp32 = not chip.fp16 and bool(chip.reads_back_as.get("fp16", False))
+    if graph.precision == "fp16" and not chip.fp16:
+        other = "precision: fp32" if really_fp32 else "precision: qdq, with a quantized model"
+        yield _precision_problem(graph, chip, at, f"{chip.name} has no fp16", other)
+    if graph.precision == "fp32" and chip.fp16:
+        said = f"{chip.name} calculates float models in fp16"
+        yield _precision_problem(graph, chip, at, said, "precision: fp16")
+    if graph.precision == "fp32" and not chip.fp16 and not really_fp32:
+        said = f"{chip.name} has no float arithmetic"
+        yield _precision_problem(graph, chip, at, said, "precision: qdq, with a quantized model")
+
+
+def _precision_problem(graph: Graph, chip: Chip, at: Span | None, said: str, other: str) -> Problem:
+    return Problem(
+        message=f"'{graph.name}' cannot be {graph.precision} on {chip.name}: {said}",
+        at=at,
+        facts=(("chip", f"{chip.name}, HTP v{chip.arch}"), ("precision", graph.precision)),
+        hint=f"{other}; for this chip only: only: {{{chip.name}: {{{_short(other)}}}}}",
+    )
+
+
+def _short(other: str) -> str:
+    return other.partition(",")[0]
+
+
+def _option_problems(name: str, value: Scalar, graph: Graph, chip: Chip) -> Iterator[Problem]:
+    at = graph.places.get(f"options.{NAME}.{name}", graph.places.get("options", None))
+    option = BY_NAME.get(name)
+    if option is None:
+        yield _unknown(name, at)
+        return
+    wrong = _wrong_value(option, value)
+    if wrong:
+        yield Problem(message=f"{name}: {wrong}", at=at, hint=f"{name}: {option.about}")
+        return
+    limit = _chip_limit(option, chip)
+    if limit is not None and int(value) > limit:
+        yield Problem(
+            message=f"{name}: {value} is more than {chip.name} has",
+            at=at,
+            facts=((chip.name, f"{limit} MB of VTCM"),),
+            hint=f"{name}: {limit}, or leave it out: then all of it is used",
+        )
+    on = _spelling(option, value) != option.default
+    if option.min_arch is not None and on and chip.arch < option.min_arch:
+        yield Problem(
+            message=f"{name} needs HTP v{option.min_arch}; {chip.name} has v{chip.arch}",
+            at=at,
+            hint=f'for the newer chips only: only: {{"arch>={option.min_arch}": {{options: …}}}}',
+        )
+
+
+def _unknown(name: str, at: Span | None) -> Problem:
+    if name in ELSEWHERE:
+        return Problem(message=f"{name} is not an option here", at=at, hint=ELSEWHERE[name])
+    known = ", ".join(BY_NAME)
+    return Problem(
+        message=f"the toolchain {NAME} has no option '{name}'",
+        at=at,
+        hint=did_you_mean(name, BY_NAME, otherwise=f"all options: {known}"),
+    )
+
+
+def _wrong_value(option: Option, value: Scalar) -> str | None:
+    """Why `value` is none, with all that would be; None when it is one."""
+    if option.kind == "switch":
+        good = isinstance(value, bool) or str(value) in ("0", "1")
+        return None if good else f"{value!r} is not on or off: 0, 1, true or false"
+    if option.kind == "choice":
+        text = _plain(value)
+        return None if text in option.values else f"{value!r} is none of {_listed(option.values)}"
+    if isinstance(value, bool) or not isinstance(value, int):
+        return f"{value!r} is not a whole number"
+    if value < option.low or (option.high is not None and value > option.high):
+        high = "" if option.high is None else f" and at most {option.high}"
+        return f"{value} is out of range: at least {option.low}{high}"
+    return None
+
+
+def _chip_limit(option: Option, chip: Chip) -> int | None:
+    return chip.vtcm_mb if option.chip_limit == "vtcm_mb" else None
+
+
+def _spelling(option: Option, value: Scalar) -> str:
+    """The value as the plugin wants it."""
+    return str(int(value)) if option.kind == "switch" else _plain(value)
+
+
+def _plain(value: Scalar) -> str:
+    # true would otherwise be taken for the choice 1
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _listed(values: Iterable[str]) -> str:
+    return ", ".join(values)
