@@ -1,0 +1,276 @@
+"""ONNX files as they come: wholeness and side files, checked before anything else reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path, PureWindowsPath
+from typing import BinaryIO
+
+import onnx
+import onnx.external_data_helper
+from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
+from onnx import ModelProto, TensorProto
+
+from qnnbuild.work.first_bytes import look
+from qnnbuild.work.run import WorkError
+from qnnbuild.work.walk import tensors
+
+INLINE_LIMIT = 1_800_000_000
+"""Bytes up to which a model is one file; protobuf ends at 2 GiB, and ORT's own edits need room."""
+
+
+MOVED_FROM = 1024
+PAGE = 4096
+
+_IN_A_BYTE = {"INT4": 2, "UINT4": 2, "FLOAT4E2M1": 2, "INT2": 4, "UINT2": 4}
+"""How many elements of the small types share a byte."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SidePiece:
+    """The bytes of one tensor in a side file."""
+
+    location: str
+    offset: int
+    length: int
+    tensor: str
+
+
+def read_whole(folder: Path, file: str = "model.onnx", *, shown: str | None = None) -> ModelProto:
+    """The model without its side files' bytes, when it and they are whole; else a WorkError."""
+    model = read(folder / file, shown=shown)
+    check_side_files(model, folder)
+    return model
+
+
+def read(path: Path, *, shown: str | None = None) -> ModelProto:
+    """The model without its side files' bytes. `shown` is the user's name for the file."""
+    name = shown or path.name
+    look(path, shown=name)
+    model = ModelProto()
+    try:
+        model.ParseFromString(path.read_bytes())
+        whole = model.HasField("graph") and bool(model.opset_import)
+    except DecodeError:
+        whole = False
+    if not whole:
+        raise WorkError(
+            f"'{name}' is not a whole ONNX file",
+            facts=[("size", f"{path.stat().st_size} bytes")],
+            hint="it may be cut short: get it again and compare its size and sha256",
+        )
+    return model
+
+
+def side_pieces(model: ModelProto) -> Iterator[SidePiece]:
+    """What the model takes from side files, as it says."""
+    for tensor in tensors(model):
+        if tensor.data_location == TensorProto.EXTERNAL:
+            yield _piece(tensor)
+
+
+def _piece(tensor: TensorProto) -> SidePiece:
+    said = {entry.key: entry.value for entry in tensor.external_data}
+    try:
+        offset, length = int(said.get("offset", "0")), int(said.get("length", "-1"))
+    except ValueError:
+        offset = length = -1
+    if offset < 0 or length < -1:
+        raise WorkError(
+            f"tensor '{tensor.name}' does not say where in its side file it is",
+            facts=sorted(said.items()),
+            hint="save the model again with onnx.save",
+        )
+    return SidePiece(
+        location=said.get("location", ""),
+        offset=offset,
+        length=max(length, _bytes_of(tensor)),
+        tensor=tensor.name,
+    )
+
+
+def _bytes_of(tensor: TensorProto) -> int:
+    """How many bytes the shape and type need."""
+    count = 1
+    for size in tensor.dims:
+        count *= size
+    a_byte = _IN_A_BYTE.get(TensorProto.DataType.Name(tensor.data_type))
+    if a_byte:
+        return -(-count // a_byte)
+    if tensor.data_type == TensorProto.STRING:
+        return 0
+    return count * onnx.helper.tensor_dtype_to_np_dtype(tensor.data_type).itemsize
+
+
+def check_side_files(model: ModelProto, folder: Path) -> None:
+    """Every side file is a real file inside `folder` with all the bytes that the model takes."""
+    needed: dict[str, SidePiece] = {}
+    for piece in side_pieces(model):
+        known = needed.get(piece.location)
+        if known is None or piece.offset + piece.length > known.offset + known.length:
+            needed[piece.location] = piece
+    for location, last in needed.items():
+        check_location(location, tensor=last.tensor)
+        _check_side_file(folder, last)
+
+
+def side_files(model: ModelProto) -> list[str]:
+    """The names of the side files, each checked to be relative and inside."""
+    locations: dict[str, str] = {}
+    for piece in side_pieces(model):
+        locations.setdefault(piece.location, piece.tensor)
+    for location, tensor in locations.items():
+        check_location(location, tensor=tensor)
+    return sorted(locations)
+
+
+def check_location(location: str, *, tensor: str) -> None:
+    """A side file's name must be a relative path below the model's folder, written with `/`."""
+    facts = [("tensor", tensor), ("side file", location)]
+    again = "save the model again with onnx.save, its side file beside it"
+    if not location:
+        raise WorkError(
+            f"tensor '{tensor}' names no side file", facts=[("tensor", tensor)], hint=again
+        )
+    if location.startswith("/") or PureWindowsPath(location).drive:
+        raise WorkError(
+            f"the model names its side file by an absolute path: '{location}'",
+            facts=facts,
+            hint=again,
+        )
+    if "\\" in location:
+        raise WorkError(
+            f"the side file's name has a backslash: '{location}'",
+            facts=facts,
+            hint="it was written on Windows, where that is a folder; " + again,
+        )
+    if ".." in location.split("/"):
+        raise WorkError(
+            f"the side file's name leaves the model's folder with '..': '{location}'",
+            facts=facts,
+            hint=again,
+        )
+
+
+def _check_side_file(folder: Path, last: SidePiece) -> None:
+    path = folder / last.location
+    facts = [("tensor", last.tensor)]
+    try:
+        real = path.resolve(strict=True)
+    except (FileNotFoundError, NotADirectoryError):
+        raise _missing(folder, last) from None
+    except (RuntimeError, OSError):  # Python 3.12 and older raise RuntimeError for a loop of links
+        raise WorkError(
+            f"side file '{last.location}' is a link that leads to itself", facts=facts
+        ) from None
+    if not real.is_relative_to(folder.resolve()):
+        raise WorkError(
+            f"side file '{last.location}' is a link out of the model's folder",
+            facts=facts,
+            hint="put a real copy of the file beside the model",
+        )
+    if not real.is_file():
+        raise WorkError(f"side file '{last.location}' is not a file", facts=facts)
+    size, wanted = real.stat().st_size, last.offset + last.length
+    if size < wanted:
+        _told_short(real, last, size, wanted)
+
+
+def _missing(folder: Path, last: SidePiece) -> WorkError:
+    beside = sorted(p.name for p in folder.iterdir() if p.is_file() and p.suffix != ".onnx")
+    hint = f"put it beside the model under the name '{last.location}'"
+    name = last.location.rsplit("/", 1)[-1]
+    if "/" in last.location and name in beside:
+        hint = (
+            f"'{name}' is beside the model, which names it by the folders (an absolute path?) of "
+            "where it was saved: save it again with onnx.save"
+        )
+    return WorkError(
+        f"side file '{last.location}' is missing",
+        facts=[("tensor", last.tensor), ("beside the model", ", ".join(beside) or "nothing")],
+        hint=hint,
+    )
+
+
+def _told_short(real: Path, last: SidePiece, size: int, wanted: int) -> None:
+    hint = "get the file again: what is missing would silently become zeros"
+    if 0 < size < 512 and real.read_bytes().isascii():
+        text = real.read_text(encoding="ascii").strip()
+        if text.startswith("version https://git-lfs"):
+            hint = "it is a Git LFS pointer: run git lfs pull"
+        elif "\n" not in text:
+            hint = f"it holds only the text '{text}', as a link does where links cannot be made"
+    raise WorkError(
+        f"side file '{last.location}' is cut short: {size} of {wanted} bytes",
+        facts=[("tensor", last.tensor)],
+        hint=hint,
+    )
+
+
+def load_side_files(model: ModelProto, folder: Path, *, below: int | None = None) -> None:
+    """Take side files' bytes into the model: all, or those of tensors below a size in bytes."""
+    lengths = {piece.tensor: piece.length for piece in side_pieces(model)}
+    for tensor in tensors(model):
+        if tensor.data_location == TensorProto.EXTERNAL and (
+            below is None or lengths[tensor.name] < below
+        ):
+            onnx.external_data_helper.load_external_data_for_tensor(tensor, str(folder))
+            tensor.data_location = TensorProto.DEFAULT
+            del tensor.external_data[:]
+
+
+def stored_bytes(model: ModelProto) -> int:
+    """The size of the model with all its tensors, wherever they are stored; never overflows."""
+    inside = sum(len(tensor.raw_data) for tensor in tensors(model))
+    outside = sum(piece.length for piece in side_pieces(model))
+    return outside + (inside if inside > INLINE_LIMIT else model.ByteSize())
+
+
+def save(model: ModelProto, folder: Path, source: Path) -> None:
+    """Write model.onnx, and model.data beside it only when one file cannot hold it all.
+
+    `source` has the side files of tensors that were left outside.
+    """
+    if stored_bytes(model) > INLINE_LIMIT:
+        _move_out(model, folder / "model.data", source)
+    else:
+        load_side_files(model, source)
+    write(model, folder / "model.onnx")
+
+
+def write(model: ModelProto, path: Path) -> None:
+    """Write the model alone; equal models are equal bytes."""
+    path.write_bytes(model.SerializeToString(deterministic=True))
+
+
+def _move_out(model: ModelProto, target: Path, source: Path) -> None:
+    """Put the weights into a side file, each at the start of a page so that it can be mapped."""
+    with target.open("wb") as out:
+        for tensor in model.graph.initializer:
+            if tensor.data_location != TensorProto.EXTERNAL and len(tensor.raw_data) < MOVED_FROM:
+                continue
+            out.write(bytes(-out.tell() % PAGE))
+            offset = out.tell()
+            if tensor.data_location == TensorProto.EXTERNAL:
+                piece = _piece(tensor)
+                with (source / piece.location).open("rb") as file:
+                    file.seek(piece.offset)
+                    _copy(file, out, piece.length)
+            else:
+                out.write(tensor.raw_data)
+                tensor.ClearField("raw_data")
+            tensor.data_location = TensorProto.EXTERNAL
+            del tensor.external_data[:]
+            said = {"location": target.name, "offset": offset, "length": out.tell() - offset}
+            for key, value in said.items():
+                tensor.external_data.add(key=key, value=str(value))
+
+
+def _copy(file: BinaryIO, out: BinaryIO, length: int) -> None:
+    while length > 0:
+        part = file.read(min(length, 1 << 24))
+        if not part:
+            raise WorkError("a side file became shorter while it was read")
+        out.write(part)
+        length -= len(part)

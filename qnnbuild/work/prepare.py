@@ -1,0 +1,201 @@
+"""prepare: the user's ONNX file as the NPU's compiler takes it, proven to be the same model."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from onnx import ModelProto, TensorProto
+
+from qnnbuild.work import borders, names, shapes, versions
+from qnnbuild.work.casts import cast_graph
+from qnnbuild.work.fold import ASIDE_FROM, put_back, simplify, weights_aside
+from qnnbuild.work.onnx_files import (
+    INLINE_LIMIT,
+    load_side_files,
+    read_whole,
+    save,
+    stored_bytes,
+    write,
+)
+from qnnbuild.work.operators import Left, check_operators, count_operators, notes_of
+from qnnbuild.work.proof import Proof, prove
+from qnnbuild.work.ranges import check_ranges
+from qnnbuild.work.repairs.all import repair
+from qnnbuild.work.run import Run
+from qnnbuild.work.walk import dtype_of, shape_of
+
+BASELINE = "baseline.onnx"
+"""The original as ONNX Runtime can load it, written beside its side files."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wishes:
+    """What the recipe asks for; see steps/prepare.py, which writes it."""
+
+    inputs: Mapping[str, Mapping[str, Any]]
+    outputs: Sequence[Mapping[str, Any]]  # a list: their order is the order that is wanted
+    constants: Mapping[str, Any]
+    cast: Mapping[str, str]
+    repairs: Sequence[str]
+    simplify: bool
+    max_fold_bytes: int
+    fp16: bool
+    cpu_fallback: str
+
+
+@dataclass(kw_only=True)
+class Story:
+    """What was done to the model, for the report."""
+
+    source_bytes: int = 0
+    renamed: dict[str, str] = field(default_factory=dict)  # our node name → the user's
+    was_sorted: bool = True
+    functions: list[str] = field(default_factory=list)
+    cast_places: int = 0
+    repairs: dict[str, list[str]] = field(default_factory=dict)
+    borders: dict[str, str] = field(default_factory=dict)
+    left: list[Left] = field(default_factory=list)
+
+
+def prepare(run: Run) -> None:
+    """Input "model" (and "samples") → outputs "model" and "report"."""
+    wishes = Wishes(**run.params)
+    source = run.inputs["model"]
+    story = Story()
+    model = _as_runtime_loads_it(run, wishes, source, story)
+    write(model, source / BASELINE)
+    model = _fixed(wishes, model)
+    model = _rewritten(run, wishes, model, source, story)
+    _check_what_runs(run, wishes, model, story)
+    target = run.outputs["model"]
+    save(model, target, source)
+    proof = prove(run, model, baseline=source / BASELINE, prepared=target / "model.onnx")
+    if _take_shapes(model, proof):
+        write(model, target / "model.onnx")
+    report = _report(wishes, model, story, proof)
+    text = json.dumps(report, indent=1, ensure_ascii=False, sort_keys=True)
+    (run.outputs["report"] / "report.json").write_text(text + "\n", encoding="utf-8")
+
+
+def _as_runtime_loads_it(run: Run, wishes: Wishes, source: Path, story: Story) -> ModelProto:
+    """The original, changed only where it would not load, with the outputs wanted."""
+    model = read_whole(source)
+    story.source_bytes = stored_bytes(model)
+    versions.check_versions(model)
+    versions.raise_ir(model)
+    borders.drop_stored_inputs(model)
+    model, story.functions = versions.inline_functions(model)
+    versions.check_known(model)
+    names.check_single_makers(model)
+    story.was_sorted = not names.sort_nodes(model)
+    story.renamed |= names.name_nodes(model)
+    borders.cut_outputs(model, [output["name"] for output in wishes.outputs])
+    names.check_borders(model)
+    names.tell_case_twins(run, model)
+    shapes.check_input_names(model, list(wishes.inputs), key="inputs")
+    shapes.check_input_names(model, list(wishes.constants), key="constants")
+    return model
+
+
+def _fixed(wishes: Wishes, model: ModelProto) -> ModelProto:
+    """With constants in place of inputs, and all shapes known."""
+    shapes.fix_shapes(model, wishes.inputs)
+    borders.freeze(model, wishes.constants)
+    shapes.check_fixed(model)
+    return model
+
+
+def _rewritten(
+    run: Run, wishes: Wishes, model: ModelProto, source: Path, story: Story
+) -> ModelProto:
+    is_big = stored_bytes(model) > INLINE_LIMIT and not wishes.cast
+    load_side_files(model, source, below=ASIDE_FROM if is_big else None)
+    before = stored_bytes(model)
+    if wishes.cast:
+        story.cast_places = cast_graph(model, wishes.cast)
+    with weights_aside(model) as aside:
+        model = shapes.infer(model)
+        if wishes.simplify:
+            model = shapes.infer(
+                simplify(run, model, before=before, max_fold_bytes=wishes.max_fold_bytes)
+            )
+        story.renamed |= names.name_nodes(model)
+        story.repairs = repair(run, model, wishes.repairs)
+        wanted = {o["name"]: o["dtype"] for o in wishes.outputs if o.get("dtype")}
+        story.borders = borders.type_borders(model, wishes.inputs, wanted)
+        model = shapes.infer(model)
+        put_back(model, aside)
+    names.name_nodes(model)
+    names.drop_remarks(model)
+    return model
+
+
+def _check_what_runs(run: Run, wishes: Wishes, model: ModelProto, story: Story) -> None:
+    names.check_borders(model)
+    versions.check_known(model)
+    borders.check_no_doubles(model)
+    check_ranges(run, model, fp16=wishes.fp16)
+    story.left = check_operators(run, model, cpu_fallback=wishes.cpu_fallback)
+
+
+def _take_shapes(model: ModelProto, proof: Proof) -> bool:
+    """Give outputs the shapes that they had when run, where the file says otherwise."""
+    taken = False
+    for value in model.graph.output:
+        if shape_of(value) != proof.shapes[value.name]:
+            shapes.set_shape(value, proof.shapes[value.name])
+            taken = True
+    return taken
+
+
+def _report(wishes: Wishes, model: ModelProto, story: Story, proof: Proof) -> dict[str, Any]:
+    inputs = [
+        {"name": v.name, "dtype": dtype_of(v), "shape": list(shape_of(v) or ())}
+        | {
+            key: wishes.inputs[v.name][key]
+            for key in ("layout", "range")
+            if key in wishes.inputs.get(v.name, {})
+        }
+        for v in model.graph.input
+    ]
+    outputs = [
+        {"name": v.name, "dtype": dtype_of(v), "shape": list(shape_of(v) or ())}
+        for v in model.graph.output
+    ]
+    return {
+        "inputs": inputs,
+        "outputs": outputs,
+        "ir": model.ir_version,
+        "opset": versions.opset_of(model),
+        "bytes": {"source": story.source_bytes, "prepared": stored_bytes(model)},
+        "parameters": parameters(model),
+        "operators": count_operators(model),
+        "operator_notes": notes_of(model),
+        "on_cpu": [
+            {"node": one.node, "operator": one.operator, "why": one.why} for one in story.left
+        ],
+        "renamed": story.renamed,
+        "sorted": story.was_sorted,
+        "functions_inlined": story.functions,
+        "constants": dict(wishes.constants),
+        "cast": {"types": dict(wishes.cast), "places": story.cast_places},
+        "borders": story.borders,
+        "repairs": story.repairs,
+        "simplified": wishes.simplify,
+        "comparison": proof.as_json(),
+    }
+
+
+def parameters(model: ModelProto) -> int:
+    """How many numbers the model has learned; shapes and indices are left out."""
+    whole = (TensorProto.INT64, TensorProto.BOOL, TensorProto.STRING)
+    return sum(
+        math.prod(tensor.dims)
+        for tensor in model.graph.initializer
+        if tensor.data_type not in whole
+    )

@@ -1,0 +1,103 @@
+"""The proof that the prepared model is the original: both run on the CPU, on the same samples."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import onnx
+from onnx import ModelProto, TensorProto
+from onnxruntime.capi import onnxruntime_pybind11_state as runtime
+
+from qnnbuild.work import compare
+from qnnbuild.work.borders import constant_array
+from qnnbuild.work.compare import Difference
+from qnnbuild.work.run import Run
+from qnnbuild.work.samples import Array, Sample, samples_for
+from qnnbuild.work.shapes import first_line
+from qnnbuild.work.walk import nodes, tensors
+
+_ERRORS: tuple[type[Exception], ...] = (
+    RuntimeError,
+    ValueError,
+    *(k for k in vars(runtime).values() if isinstance(k, type) and issubclass(k, Exception)),
+)
+"""Everything that ONNX Runtime raises; its own kinds have no common ancestor below Exception."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Proof:
+    """What came out; `why_not` says why there are no numbers."""
+
+    samples: str = ""
+    differences: Mapping[str, Difference] = field(default_factory=dict)
+    shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    why_not: str | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        if self.why_not is not None:
+            return {"why_not": self.why_not}
+        outputs = {name: one.as_json() for name, one in self.differences.items()}
+        return {"samples": self.samples, "outputs": outputs}
+
+
+def prove(run: Run, model: ModelProto, *, baseline: Path, prepared: Path) -> Proof:
+    """Compare the answers of both; a WorkError when they differ or one cannot run."""
+    folder = run.inputs.get("samples")
+    constants: Mapping[str, Any] = run.params["constants"]
+    samples = samples_for(model, folder, run.params["inputs"])
+    told = f"{len(samples)} {'random' if folder is None else 'given'}"
+    names = [value.name for value in model.graph.output]
+    original = onnx.load(str(baseline), load_external_data=False)
+    theirs_in = [_for_baseline(original, sample, constants) for sample in samples]
+    why_not = compare.why_not_comparable(original)
+    coarse = is_coarse(original)
+    del original
+    ours = _run("prepared", prepared, samples, names)
+    shapes = {name: tuple(ours[0][index].shape) for index, name in enumerate(names)}
+    if why_not is None:
+        try:
+            theirs = _run("original", baseline, theirs_in, names)
+        except runtime.NotImplemented as error:
+            why_not = f"the CPU cannot run the original: {first_line(error)}"
+    if why_not is not None:
+        run.warn(f"prepared and original cannot be compared: {why_not}")
+        return Proof(why_not=why_not, shapes=shapes)
+    found = compare.judge(run, names, ours, theirs, half=coarse)
+    return Proof(samples=told, differences=found, shapes=shapes)
+
+
+def _run(
+    what: str, path: Path, samples: Sequence[Sample], names: Sequence[str]
+) -> list[list[Array]]:
+    try:
+        return compare.answers(path, samples, names)
+    except _ERRORS as error:
+        if isinstance(error, runtime.NotImplemented) and what == "original":
+            raise
+        raise compare.cannot_run(what, error) from None
+
+
+def _for_baseline(original: ModelProto, sample: Sample, constants: Mapping[str, Any]) -> Sample:
+    """The sample in the original's types, with the values of what became constants."""
+    fed: Sample = {}
+    for value in original.graph.input:
+        if value.name in constants:
+            fed[value.name] = constant_array(value, constants[value.name])
+        elif value.name in sample:
+            dtype = onnx.helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type)
+            fed[value.name] = sample[value.name].astype(dtype)
+    return fed
+
+
+def is_coarse(model: ModelProto) -> bool:
+    """Whether the model rounds to few bits: equal models may then differ by a step."""
+    halves = (TensorProto.FLOAT16, TensorProto.BFLOAT16)
+    values = [*model.graph.input, *model.graph.output]
+    return (
+        any(value.type.tensor_type.elem_type in halves for value in values)
+        or any(tensor.data_type in halves for tensor in tensors(model))
+        or any("uantize" in node.op_type for node in nodes(model))
+    )

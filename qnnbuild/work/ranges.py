@@ -1,0 +1,97 @@
+"""Constants that an NPU would not compute with as they are: beyond fp16 or int32, scales of 0."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+from onnx import ModelProto, NodeProto, TensorProto, numpy_helper
+
+from qnnbuild.work.run import Run, WorkError
+from qnnbuild.work.walk import label, nodes
+
+FP16_MAX = 65504.0
+
+_WEIGHTED = ("Conv", "ConvTranspose", "MatMul", "Gemm", "LSTM", "GRU", "RNN", "FusedMatMul")
+"""Here a weight that is cut gives wrong sums; masks and bounds elsewhere survive as infinite."""
+
+_COUNTING = ("Add", "Sub", "Mul", "Div", "Mod", "Equal", "Less", "Greater", "LessOrEqual",
+             "GreaterOrEqual", "Where", "Max", "Min")  # fmt: skip
+"""Here a whole number beyond int32 counts; in Slice and the like it only means the end."""
+
+
+def check_ranges(run: Run, model: ModelProto, *, fp16: bool) -> None:
+    """Refuse weights beyond fp16 when that computes, and scales of 0; tell what may be harmless."""
+    readers = _readers(model)
+    for tensor in model.graph.initializer:
+        used = readers.get(tensor.name, [])
+        _check_scale(tensor, used)
+        if fp16 and tensor.data_type in (TensorProto.FLOAT, TensorProto.BFLOAT16):
+            _check_fp16(run, tensor, used)
+        elif tensor.data_type == TensorProto.INT64:
+            _check_int32(run, tensor, used)
+
+
+def _readers(model: ModelProto) -> Mapping[str, list[tuple[NodeProto, int]]]:
+    readers: dict[str, list[tuple[NodeProto, int]]] = {}
+    for node in nodes(model):
+        for index, name in enumerate(node.input):
+            readers.setdefault(name, []).append((node, index))
+    return readers
+
+
+def _check_scale(tensor: TensorProto, used: list[tuple[NodeProto, int]]) -> None:
+    scaled = [node for node, index in used if node.op_type.endswith("tizeLinear") and index == 1]
+    if not scaled:
+        return
+    scales = numpy_helper.to_array(tensor).astype(np.float64)
+    if not np.all(np.isfinite(scales) & (scales > 0)):
+        raise WorkError(
+            f"the scale '{tensor.name}' is not greater than 0",
+            facts=[("used by", label(scaled[0])), ("value", f"{float(np.min(scales)):g}")],
+            hint="calibrate the model again: an input that is always 0 gives such a scale",
+        )
+
+
+def _check_fp16(run: Run, tensor: TensorProto, used: list[tuple[NodeProto, int]]) -> None:
+    peak = _peak(tensor)
+    if peak <= FP16_MAX:
+        return
+    weighted = [node for node, _ in used if node.op_type in _WEIGHTED]
+    said = f"the constant '{tensor.name}' holds {peak:g}, beyond the fp16 range of ±{FP16_MAX:g}"
+    if not weighted:
+        run.warn(said, place="precision")
+        return
+    raise WorkError(
+        said,
+        place="precision",
+        facts=[("used by", label(weighted[0]))],
+        hint="choose another precision, or scale the weights down and the result up again",
+        exit_code=2,
+    )
+
+
+def _check_int32(run: Run, tensor: TensorProto, used: list[tuple[NodeProto, int]]) -> None:
+    peak = _peak(tensor)
+    counting = [node for node, _ in used if node.op_type in _COUNTING]
+    if peak > 2**31 and counting:
+        run.warn(
+            f"the constant '{tensor.name}' holds {peak:.0f}, beyond int32: "
+            f"{label(counting[0])} gets it cut on the NPU"
+        )
+
+
+def _peak(tensor: TensorProto) -> float:
+    """The greatest finite magnitude; an infinite weight stays infinite in every type."""
+    return max(_peaks(tensor), default=0.0)
+
+
+def _peaks(tensor: TensorProto) -> Iterator[float]:
+    if tensor.data_location == TensorProto.EXTERNAL:
+        return  # models beyond 2 GiB keep their big weights outside; the verify step runs them
+    flat = numpy_helper.to_array(tensor).ravel()
+    for start in range(0, flat.size, 1 << 20):
+        part = np.abs(flat[start : start + (1 << 20)].astype(np.float64))
+        finite = part[np.isfinite(part)]
+        if finite.size:
+            yield float(finite.max())

@@ -1,0 +1,14 @@
+"""The repairs that a recipe may ask for, by name. Pure data: recipes are checked against it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+REPAIRS: Mapping[str, str] = {
+    "clip-bounds": "Clip with a computed bound becomes Max and Min",
+    "default-activations": "LSTM, GRU and RNN drop activations that are the defaults anyway",
+    "gather-nd": "GatherND with constant indices becomes Reshape and Gather",
+    "gelu": "a GELU written out with Erf, with or without its factor 0.5, becomes one Gelu",
+    "scaled-variance": "a variance is computed from scaled numbers, so that fp16 does not lose it",
+}
+"""Name → what it does. The comparison on the CPU proves each time that the model is the same."""

@@ -1,0 +1,94 @@
+"""IR and opset versions against what onnx, ONNX Runtime and the plugin take."""
+
+from __future__ import annotations
+
+import functools
+
+import onnx
+from onnx import ModelProto, defs, inliner
+from onnxruntime.capi import onnxruntime_pybind11_state as runtime
+
+from qnnbuild.work.run import WorkError
+from qnnbuild.work.walk import STANDARD, domain_of, label, nodes
+
+OLDEST_OPSET = 7
+"""ONNX Runtime promises nothing below; the plugin refuses opset 6's Add with broadcast=1."""
+
+OLDEST_IR = 8
+"""What we write at least: local functions and initializers that are no inputs need newer than 3."""
+
+
+def opset_of(model: ModelProto) -> int:
+    """The version of ONNX's own operators."""
+    return next((o.version for o in model.opset_import if o.domain in STANDARD), 0)
+
+
+def check_versions(model: ModelProto) -> None:
+    """Say it when the file is older or newer than the tools can read."""
+    newest_ir, newest_opset = int(onnx.IR_VERSION), defs.onnx_opset_version()
+    if model.ir_version > newest_ir:
+        raise WorkError(
+            f"the model has IR {model.ir_version}, newest is {newest_ir}",
+            facts=[
+                ("made by", f"{model.producer_name} {model.producer_version}".strip() or "unknown")
+            ],
+            hint="export it with an older onnx package, or update onnx and onnxruntime here",
+            exit_code=2,
+        )
+    opset = opset_of(model)
+    if opset > newest_opset:
+        raise WorkError(
+            f"the model has opset {opset}, newest is {newest_opset}",
+            hint=f"export it with opset_version={min(newest_opset, 21)}",
+            exit_code=2,
+        )
+    if opset and opset < OLDEST_OPSET:
+        raise WorkError(
+            f"the model has opset {opset}, the oldest that works is {OLDEST_OPSET}",
+            hint="export it again with a newer opset, or convert it once with "
+            "onnx.version_converter.convert_version(model, 17)",
+            exit_code=2,
+        )
+
+
+def raise_ir(model: ModelProto) -> None:
+    """Write no older IR than the tools agree on; the graph means the same."""
+    model.ir_version = max(model.ir_version, OLDEST_IR)
+
+
+def inline_functions(model: ModelProto) -> tuple[ModelProto, list[str]]:
+    """The model without local functions, and the names of those it had."""
+    had = sorted({f"{function.domain}:{function.name}" for function in model.functions})
+    if not had:
+        return model, []
+    flat = inliner.inline_local_functions(model)
+    used = {node.domain for node in nodes(flat)} | set(STANDARD)
+    kept = [opset for opset in flat.opset_import if opset.domain in used]
+    del flat.opset_import[:]
+    flat.opset_import.extend(kept)
+    return flat, had
+
+
+@functools.cache
+def known_operators() -> frozenset[str]:
+    """ "domain:Op" of every operator that this ONNX Runtime knows."""
+    return frozenset(
+        f"{'ai.onnx' if schema.domain in STANDARD else schema.domain}:{schema.name}"
+        for schema in runtime.get_all_operator_schema()
+    )
+
+
+def check_known(model: ModelProto) -> None:
+    """Every operator is one that ONNX Runtime knows; functions are inlined before."""
+    for node in nodes(model):
+        domain = domain_of(node)
+        if f"{domain}:{node.op_type}" in known_operators():
+            continue
+        is_custom = domain != "ai.onnx"
+        raise WorkError(
+            f"nobody knows the operator '{node.op_type}'"
+            + (f" of domain '{domain}'" if is_custom else ""),
+            facts=[("used by", label(node)), ("operator", f"{domain}, {node.op_type}")],
+            hint="cut the graph before it with outputs:, or export without custom operators",
+            exit_code=2,
+        )
