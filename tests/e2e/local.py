@@ -1,4 +1,4 @@
-"""What tests of sources share: servers on the loopback, and one run of an entry as the engine does it."""
+"""What tests of sources share: servers on the loopback, and a run as the engine does it."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def served(answer: Answer) -> Iterator[tuple[str, list[Handler]]]:
             asked.append(self)
             answer(self)
 
-        do_HEAD = do_GET
+        do_HEAD = do_GET  # noqa: N815 - http.server chose the name
 
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002
             pass

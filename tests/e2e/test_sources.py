@@ -278,11 +278,11 @@ def test_a_release_that_is_not_there_is_told_in_pips_words(tmp_path):
 
     assert said.message == "pip cannot download tiny-model==2.0"
     assert said.place == "source.pypi"
-    assert (
-        "pip",
+    told = (
         "Could not find a version that satisfies the requirement tiny-model==2.0 "
-        "(from versions: 1.0)",
-    ) in said.facts
+        "(from versions: 1.0)"
+    )
+    assert ("pip", told) in said.facts
 
 
 def test_an_index_is_asked_with_the_users_login(tmp_path):

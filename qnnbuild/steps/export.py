@@ -1,0 +1,75 @@
+"""export: the user's own command makes the ONNX files, in an environment of its own.
+
+With `requirements` that environment holds exactly the listed packages, and the file's content is
+in the key. Without, the command runs with qnnbuild's Python and all packages installed beside it,
+whose names and versions are in the key then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from qnnbuild.actions.action import Action, Input, SourceFiles
+from qnnbuild.model.recipe import ExportSource, Graph
+from qnnbuild.steps.fetch import MODEL, PIP, source_places
+
+ENVS = "QNNBUILD_ENVS"
+"""The folder where environments are kept between runs; not in the key, like every folder."""
+
+EXPORT_DEADLINE_S = 3600.0
+
+ALL_PACKAGES = "packages"
+"""A tool: name and version of every distribution that this Python can import."""
+
+
+def together(graphs: Iterable[Graph]) -> tuple[tuple[Graph, ...], ...]:
+    """The graphs with an export source, those in one group that one run of the command makes."""
+    groups: dict[tuple[object, ...], list[Graph]] = {}
+    for graph in graphs:
+        if isinstance(graph.source, ExportSource):
+            groups.setdefault(_command(graph.source), []).append(graph)
+    return tuple(tuple(group) for group in groups.values())
+
+
+def export(graphs: Sequence[Graph], *, name: str, group: str = "") -> Action:
+    """One action for `graphs`, which are one group of `together`."""
+    sources = [graph.source for graph in graphs if isinstance(graph.source, ExportSource)]
+    first = sources[0]
+    if len(sources) != len(graphs) or any(_command(s) != _command(first) for s in sources):
+        raise ValueError("these graphs are not made by one command")
+    makes = {
+        export_output(graph, graphs): source.makes
+        for graph, source in zip(graphs, sources, strict=True)
+    }
+    inputs: dict[str, Input] = {}
+    if first.needs:
+        inputs["needs"] = SourceFiles(patterns=first.needs)
+    if first.requirements is not None:
+        inputs["requirements"] = SourceFiles(patterns=(first.requirements,))
+    return Action(
+        name=name,
+        step="export",
+        call="qnnbuild.work.export:export",
+        params={"run": first.run, "folder": first.folder, "makes": makes},
+        inputs=inputs,
+        outputs=tuple(makes),
+        tools=("python",) if first.requirements is not None else ("python", ALL_PACKAGES),
+        passes=(*PIP, ENVS) if first.requirements is not None else (),
+        deadline_s=EXPORT_DEADLINE_S,
+        places=source_places(first.span, graphs[0].places),
+        group=group,
+        about=f"run {' '.join(first.run)}",
+    )
+
+
+def export_output(graph: Graph, graphs: Sequence[Graph]) -> str:
+    """The output of `export(graphs, …)` with the ONNX file of `graph`."""
+    made = [g.source.makes for g in graphs if isinstance(g.source, ExportSource)]
+    if len(set(made)) == 1:
+        return MODEL
+    first = made.index(graph.source.makes) if isinstance(graph.source, ExportSource) else 0
+    return graphs[first].name
+
+
+def _command(source: ExportSource) -> tuple[object, ...]:
+    return (source.run, source.folder, source.needs, source.requirements)

@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import pytest
+
+from qnnbuild.actions.action import SourceFiles
+from qnnbuild.errors import Span
+from qnnbuild.model.recipe import ExportSource, FileSource, Graph
+from qnnbuild.steps.export import export, export_output, together
+
+
+def source(makes: str = "m.onnx", **values) -> ExportSource:
+    given = {"run": ("python", "export.py"), "needs": ("r/export.py",), "folder": "r", **values}
+    return ExportSource(makes=makes, **given)
+
+
+ENCODER = Graph(name="encoder", source=source("encoder.onnx"))
+DECODER = Graph(name="decoder", source=source("decoder.onnx"))
+OTHER = Graph(name="other", source=source("other.onnx", run=("python", "export.py", "other")))
+FILE = Graph(name="file", source=FileSource(file="m.onnx"))
+
+
+def test_graphs_of_one_command_are_together_and_files_are_left_out():
+    assert together([ENCODER, FILE, OTHER, DECODER]) == ((ENCODER, DECODER), (OTHER,))
+
+
+def test_one_command_that_makes_two_graphs_is_one_action_with_two_outputs():
+    action = export([ENCODER, DECODER], name="export/m")
+
+    assert action.outputs == ("encoder", "decoder")
+    assert action.params["makes"] == {"encoder": "encoder.onnx", "decoder": "decoder.onnx"}
+
+
+def test_one_file_is_the_output_model_so_that_the_graphs_name_is_not_in_the_key():
+    action = export([OTHER], name="export/m")
+
+    assert action.outputs == ("model",)
+    assert export_output(OTHER, [OTHER]) == "model"
+
+
+def test_two_graphs_with_one_file_share_the_output():
+    again = Graph(name="again", source=ENCODER.source)
+    graphs = [ENCODER, again, DECODER]
+
+    assert export(graphs, name="export/m").outputs == ("encoder", "decoder")
+    assert [export_output(graph, graphs) for graph in graphs] == ["encoder", "encoder", "decoder"]
+
+
+def test_graphs_of_different_commands_are_no_action():
+    with pytest.raises(ValueError, match="not made by one command"):
+        export([ENCODER, OTHER], name="export/m")
+
+
+def test_needs_and_requirements_are_inputs_by_content():
+    graph = Graph(name="m", source=source(requirements="r/req.txt"))
+
+    action = export([graph], name="export/m")
+
+    assert action.inputs == {
+        "needs": SourceFiles(patterns=("r/export.py",)),
+        "requirements": SourceFiles(patterns=("r/req.txt",)),
+    }
+    assert action.tools == ("python",)
+    assert "QNNBUILD_ENVS" in action.passes
+
+
+def test_without_requirements_all_packages_are_in_the_key_and_nothing_is_let_through():
+    action = export([OTHER], name="export/m")
+
+    assert action.tools == ("python", "packages")
+    assert action.passes == ()
+
+
+def test_the_place_of_the_source_is_kept():
+    at = Span(file="x.yaml", line=1, column=1)
+
+    assert export([Graph(name="m", source=source(span=at))], name="e").places == {"source": at}
