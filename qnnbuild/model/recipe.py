@@ -101,7 +101,7 @@ class Graph:
     samples: tuple[str, ...] = ()  # .npz files of the repo: inputs for comparing on the CPU
     options: Mapping[str, Mapping[str, Scalar]] = field(default_factory=dict)  # by toolchain
     deadline_s: float = 900.0
-    axes_used: tuple[str, ...] = ()  # axes that change this graph; the others need no place in names
+    axes_used: tuple[str, ...] = ()  # axes that change this graph
     source_axes: tuple[str, ...] = ()  # axes that change its source
     only_for: tuple[str, ...] = ()  # patterns under `only:` that were applied for this chip
     places: Mapping[str, Span] = field(default_factory=dict, compare=False)

@@ -1,0 +1,94 @@
+"""Recipes → targets: model × variant × chip, every override applied, every placeholder filled."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from qnnbuild.errors import Problem, RecipeError
+from qnnbuild.model.chips import Chips
+from qnnbuild.model.patterns import select
+from qnnbuild.model.recipe import Chip, Target
+from qnnbuild.model.recipe_file import RecipeFile, read_recipe_file
+from qnnbuild.model.resolve import Resolver
+from qnnbuild.model.settings import Settings
+from qnnbuild.text.nodes import ScalarNode
+
+Files = Sequence[tuple[str, str | bytes]]
+"""Paths relative to the repo's root, and what stands in them."""
+
+
+def read_recipes(files: Files, chips: Chips, settings: Settings | None = None) -> list[Target]:
+    """All targets of all recipes. Raises RecipeError with everything that is wrong."""
+    targets, problems = read_good_recipes(files, chips, settings)
+    if problems:
+        raise RecipeError.of(problems)
+    return targets
+
+
+def read_good_recipes(
+    files: Files, chips: Chips, settings: Settings | None = None
+) -> tuple[list[Target], list[Problem]]:
+    """The targets of the recipes that are right, and what is wrong with the others."""
+    settings = settings or Settings()
+    targets: list[Target] = []
+    problems: list[Problem] = []
+    models: dict[str, ScalarNode] = {}
+    for file, text in files:
+        recipe, wrong = read_recipe_file(file, text, settings.defaults)
+        if recipe is not None:
+            wrong = _same_model(recipe, models)
+        if recipe is not None and not wrong:
+            found, wrong = targets_of(recipe, chips)
+            targets += found if not wrong else []
+        problems += _in_order(wrong)
+    return targets, problems
+
+
+def targets_of(recipe: RecipeFile, chips: Chips) -> tuple[list[Target], list[Problem]]:
+    """The targets of one recipe, variant by variant, chips in the table's order."""
+    try:
+        selected = _select(recipe, chips)
+    except RecipeError as error:
+        return [], [_quote_hint(problem, recipe) for problem in error.problems]
+    resolver = Resolver(recipe, selected)
+    problems = resolver.wrong_patterns(chips) or resolver.wrong_values()
+    return ([], problems) if problems else (resolver.targets(), resolver.problems)
+
+
+def _same_model(recipe: RecipeFile, models: dict[str, ScalarNode]) -> list[Problem]:
+    name = recipe.root.get("model")
+    assert isinstance(name, ScalarNode)
+    first = models.setdefault(name.value.casefold(), name)
+    if first is name:
+        return []
+    message = f"a model is called '{first.value}' already"
+    return [Problem(message=message, at=name.span, facts=(("first", str(first.span)),))]
+
+
+def _in_order(problems: Iterable[Problem]) -> list[Problem]:
+    """Each once, as they stand in the file."""
+    return sorted(
+        dict.fromkeys(problems),
+        key=lambda p: (p.at.file, p.at.line, p.at.column) if p.at else ("", 0, 0),
+    )
+
+
+def _select(recipe: RecipeFile, chips: Chips) -> tuple[Chip, ...]:
+    return select([(node.value, node.span) for node in recipe.chips], chips)
+
+
+_NUMBER_TO_SOME = re.compile(r"0[0-9]+|[0-9.]+[eE][-+]?[0-9]+|[0-9]+(?:_[0-9]+)+|0x[0-9a-fA-F]+")
+
+
+def _quote_hint(problem: Problem, recipe: RecipeFile) -> Problem:
+    """What other readers of YAML take for a number should be in quotes, whatever it means."""
+    for node in recipe.chips:
+        if node.span == problem.at and not node.quoted and _NUMBER_TO_SOME.fullmatch(node.value):
+            return Problem(
+                message=problem.message,
+                at=problem.at,
+                hint=f"other readers of YAML take {node.value} for a number: quote it, "
+                "or write a part number like SM8650",
+            )
+    return problem
