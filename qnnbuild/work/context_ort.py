@@ -1,0 +1,199 @@
+"""context for the toolchain `ort`: a session's creation is the compile; then all is read back."""
+
+from __future__ import annotations
+
+import json
+import mmap
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from qnnbuild.digest import digest_file
+from qnnbuild.formats.onnx_file import NodeFacts, OnnxFacts, read_model
+from qnnbuild.work.ort_failure import explain, node_facts
+from qnnbuild.work.ort_log import Refused, in_users_names, refused_nodes, refused_options
+from qnnbuild.work.ort_session import VERBOSE, Outcome, Wanted, create
+from qnnbuild.work.read_back import (
+    Compiled,
+    border_as_json,
+    check_borders,
+    check_chip,
+    check_graphs,
+    not_good,
+    read_back,
+)
+from qnnbuild.work.run import Run, WorkError
+
+MODEL = "model.onnx"
+
+
+def context(run: Run) -> None:
+    """Inputs "model" and "report" → outputs "context" and "facts".
+
+    The compile runs in the folder of the model, on its bare name, exactly as a script there would:
+    the path's text goes into the bytes.
+    """
+    folder = run.inputs["model"]
+    name = f"{run.params['graph']}_ctx.onnx"
+    wanted = _compile(folder, run.params, name)
+    outcome = create(wanted, Path("compile.log"))
+    sys.stderr.write(outcome.log)
+    prepared, nodes = _prepared(folder / MODEL)
+    story = _Story(run=run, wanted=wanted, nodes=nodes)
+    if not outcome.created:
+        raise story.failure(outcome)
+    for line in refused_options(outcome.log):
+        raise WorkError(f"the compiler did not take an option: {line}", place="options")
+    compiled = read_back(folder, name)
+    on_cpu = story.on_cpu(compiled, folder / name)
+    check_chip(compiled, run.params["soc_model"], run.params["reads_back"])
+    check_graphs(compiled)
+    check_borders(compiled, prepared)
+    _load(folder, name, run.params)
+    facts = _facts(run.params, compiled, len(nodes), on_cpu)
+    text = json.dumps(facts, indent=1, ensure_ascii=False, sort_keys=True)
+    (run.outputs["facts"] / "facts.json").write_text(text + "\n", encoding="utf-8")
+    for path in compiled.files:
+        path.rename(run.outputs["context"] / path.name)
+
+
+def _compile(folder: Path, params: Mapping[str, Any], ctx_name: str) -> Wanted:
+    return Wanted(
+        folder=folder,
+        model=MODEL,
+        options={**_device(params), **params["options"]},
+        entries={
+            "ep.context_enable": "1",
+            "ep.context_file_path": ctx_name,
+            "ep.context_embed_mode": "1" if params["embed"] else "0",
+            **_fallback(params),
+        },
+    )
+
+
+def _device(params: Mapping[str, Any]) -> dict[str, str]:
+    return {"backend_type": "htp", "soc_model": str(params["soc_model"])}
+
+
+def _fallback(params: Mapping[str, Any]) -> dict[str, str]:
+    return {} if params["cpu_fallback"] else {"session.disable_cpu_ep_fallback": "1"}
+
+
+def _prepared(path: Path) -> tuple[OnnxFacts, tuple[NodeFacts, ...]]:
+    with path.open("rb") as file:
+        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    return read_model(memoryview(mapped))
+
+
+def _load(folder: Path, ctx_name: str, params: Mapping[str, Any]) -> None:
+    """The files load on the host's emulator of the same chip."""
+    wanted = Wanted(
+        folder=folder, model=ctx_name, options=_device(params), entries=_fallback(params)
+    )
+    outcome = create(wanted, Path("load.log"))
+    if not outcome.created:
+        sys.stderr.write(outcome.log)
+        said = outcome.crash or " ".join((outcome.error or "").split())[:300]
+        raise not_good("what was compiled does not load again", facts=[("the tool says", said)])
+
+
+class _Story:
+    """What is told of nodes: in the user's names, with reasons out of a second, verbose run."""
+
+    def __init__(self, run: Run, wanted: Wanted, nodes: Sequence[NodeFacts]) -> None:
+        self.run = run
+        self.wanted = wanted
+        self.names = [node.name for node in nodes]
+
+    def failure(self, outcome: Outcome) -> WorkError:
+        # The second run may meet the deadline; what the first one said is in the log by then.
+        print(outcome.error or outcome.crash, file=sys.stderr, flush=True)
+        refused = self._users(refused_nodes(self._again().log) or refused_nodes(outcome.log))
+        chip = str(self.run.params["reads_back"]["soc_type"])
+        return explain(self.run.params["graph"], chip, outcome, refused)
+
+    def on_cpu(self, compiled: Compiled, ctx_path: Path) -> tuple[Refused, ...]:
+        """Nodes of the ctx.onnx that are no EPContext: these the CPU will run."""
+        if compiled.ctx.other_nodes == 0:
+            if len(compiled.ctx.nodes) != 1 and not self.run.params["cpu_fallback"]:
+                raise not_good(f"{len(compiled.ctx.nodes)} EPContext nodes; one was asked for")
+            return ()
+        _, nodes = _prepared(ctx_path)
+        left = [node for node in nodes if not node.op.endswith(":EPContext")]
+        reasons = {(r.name, r.operator): r.reason for r in refused_nodes(self._again().log)}
+        told = [
+            Refused(name=node.name, operator=node.op, reason=reasons.get((node.name, node.op)))
+            for node in left
+        ]
+        on_cpu = self._users(told)
+        if not self.run.params["cpu_fallback"]:
+            raise WorkError(
+                f"{len(on_cpu)} nodes would run on the CPU",
+                place="graph",
+                facts=list(node_facts(on_cpu)),
+                hint="cpu_fallback: allow",
+            )
+        names = ", ".join(f"{node.name} ({node.operator})" for node in on_cpu[:4])
+        count = f"{len(on_cpu)} of {len(self.names)} nodes"
+        self.run.warn(f"{count} run on the CPU: {names}", place="graph")
+        return on_cpu
+
+    def _again(self) -> Outcome:
+        """The same compile with all its talk. Its files are thrown away: talk can change bytes."""
+        entries = {**self.wanted.entries, "ep.context_file_path": "again_ctx.onnx"}
+        talkative = Wanted(
+            folder=self.wanted.folder,
+            model=self.wanted.model,
+            options=self.wanted.options,
+            entries=entries,
+            severity=VERBOSE,
+        )
+        return create(talkative, Path("again.log"))
+
+    def _users(self, refused: Sequence[Refused]) -> tuple[Refused, ...]:
+        report = self.run.inputs.get("report", Path()) / "report.json"
+        renamed: dict[str, str] = {}
+        if report.is_file():
+            renamed = json.loads(report.read_text(encoding="utf-8")).get("renamed", {})
+        return tuple(
+            Refused(
+                name=renamed.get(node.name, node.name), operator=node.operator, reason=node.reason
+            )
+            for node in in_users_names(refused, self.names)
+        )
+
+
+def _facts(
+    params: Mapping[str, Any], compiled: Compiled, nodes: int, on_cpu: Sequence[Refused]
+) -> dict[str, Any]:
+    binary = compiled.binary
+    return {
+        "graph": params["graph"],
+        "chip": {
+            "soc_model": binary.soc_model,
+            "soc_type": binary.soc_type,
+            "arch": binary.arch,
+            "vtcm_mb": binary.vtcm_mb,
+            "hvx_threads": binary.hvx_threads,
+        },
+        "sdk_build": binary.sdk_build,
+        "core_api": binary.core_api,
+        "backend_api": binary.backend_api,
+        "blob_version": binary.blob_version,
+        "settings": dict(binary.settings),
+        "options": dict(params["options"]),
+        "embedded": bool(params["embed"]),
+        "ep_context_nodes": len(compiled.ctx.nodes),
+        "graphs_in_binary": [graph.name for graph in binary.graphs],
+        "nodes": nodes,
+        "cpu_nodes": [
+            {"node": node.name, "operator": node.operator, "reason": node.reason} for node in on_cpu
+        ],
+        "inputs": border_as_json(compiled.ctx.onnx.inputs),
+        "outputs": border_as_json(compiled.ctx.onnx.outputs),
+        "files": {
+            path.name: {"digest": digest_file(path), "size": path.stat().st_size}
+            for path in compiled.files
+        },
+    }
