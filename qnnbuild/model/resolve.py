@@ -80,6 +80,8 @@ class Resolver:
 
     def wrong_values(self) -> list[Problem]:
         """What the schema refuses once overrides are applied and placeholders filled."""
+        if not self._overrides and not self._recipe.root.braces:
+            return []  # all is as the reader has checked it
         problems: list[Problem] = []
         first: dict[str, Node] = {}
         seen: dict[int, Node] = {}  # the nodes too, so that no id is used again

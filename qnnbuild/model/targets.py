@@ -30,29 +30,46 @@ def read_good_recipes(
     files: Files, chips: Chips, settings: Settings | None = None
 ) -> tuple[list[Target], list[Problem]]:
     """The targets of the recipes that are right, and what is wrong with the others."""
-    settings = settings or Settings()
+    defaults = settings.defaults if settings else None
+    select_once = _Selection(chips)
     targets: list[Target] = []
     problems: list[Problem] = []
     models: dict[str, ScalarNode] = {}
     for file, text in files:
-        recipe, wrong = read_recipe_file(file, text, settings.defaults)
+        found: list[Target] = []
+        recipe, wrong = read_recipe_file(file, text, defaults)
         if recipe is not None:
             wrong = _same_model(recipe, models)
         if recipe is not None and not wrong:
-            found, wrong = targets_of(recipe, chips)
-            targets += found if not wrong else []
+            found, wrong = _targets(recipe, select_once)
+        targets += [] if wrong else found
         problems += _in_order(wrong)
     return targets, problems
 
 
-def targets_of(recipe: RecipeFile, chips: Chips) -> tuple[list[Target], list[Problem]]:
+class _Selection:
+    """Looks chips up; most recipes of a repo ask for the same ones."""
+
+    def __init__(self, chips: Chips) -> None:
+        self.chips = chips
+        self._known: dict[tuple[str, ...], tuple[Chip, ...]] = {}
+
+    def __call__(self, nodes: Sequence[ScalarNode]) -> tuple[Chip, ...]:
+        texts = tuple(node.value for node in nodes)
+        if texts not in self._known:
+            patterns = [(node.value, node.span) for node in nodes]
+            self._known[texts] = select(patterns, self.chips)
+        return self._known[texts]
+
+
+def _targets(recipe: RecipeFile, selection: _Selection) -> tuple[list[Target], list[Problem]]:
     """The targets of one recipe, variant by variant, chips in the table's order."""
     try:
-        selected = _select(recipe, chips)
+        selected = selection(recipe.chips)
     except RecipeError as error:
         return [], [_quote_hint(problem, recipe) for problem in error.problems]
     resolver = Resolver(recipe, selected)
-    problems = resolver.wrong_patterns(chips) or resolver.wrong_values()
+    problems = resolver.wrong_patterns(selection.chips) or resolver.wrong_values()
     return ([], problems) if problems else (resolver.targets(), resolver.problems)
 
 
@@ -72,10 +89,6 @@ def _in_order(problems: Iterable[Problem]) -> list[Problem]:
         dict.fromkeys(problems),
         key=lambda p: (p.at.file, p.at.line, p.at.column) if p.at else ("", 0, 0),
     )
-
-
-def _select(recipe: RecipeFile, chips: Chips) -> tuple[Chip, ...]:
-    return select([(node.value, node.span) for node in recipe.chips], chips)
 
 
 _NUMBER_TO_SOME = re.compile(r"0[0-9]+|[0-9.]+[eE][-+]?[0-9]+|[0-9]+(?:_[0-9]+)+|0x[0-9a-fA-F]+")

@@ -9,7 +9,7 @@ import yaml
 
 from qnnbuild.errors import Problem, Span
 
-_QUOTE = "quote texts that start with one of @ ` % * & ! | > [ { or hold ': '"
+_QUOTE = "mend the indent, or quote texts that start with one of @ ` % * & ! | > [ { or hold ': '"
 _ESCAPE = "in double quotes a backslash starts an escape: use / or single quotes"
 
 
@@ -35,9 +35,9 @@ _SAID = (
     _Said(r"directive", "a text that starts with '%' must be quoted", None, True),
     _Said(r"a tag|tag handle", "a text that starts with '!' must be quoted", None, True),
     _Said(r"block scalar", "after '|' or '>' a new line is wanted", _QUOTE, True),
-    _Said(r"expected <(block end|document start)>", "the indent does not fit the lines above"),
+    _Said(r"expected '?<(block end|document start)>", "the indent does not fit the lines above"),
     _Said(r"expected the node content", "a value is missing here"),
-    _Said(r"block sequence entries are not allowed", "a '- ' where no list can start", _QUOTE),
+    _Said(r"sequence entries are not allowed", "a '- ' where no list can start", _QUOTE),
     _Said(r"mapping keys are not allowed", "a '? ' where no key can stand", _QUOTE),
 )
 
