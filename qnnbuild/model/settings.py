@@ -30,7 +30,7 @@ class Settings:
     recipes: tuple[str, ...] = ("recipes/**/*.yaml",)
     chips: str = "chips.yaml"
     store: str | None = None  # None: .qnnbuild in the repo, or what QNNBUILD_STORE says
-    jobs: int | None = None
+    threads: int | None = None  # how many actions may run at once
     toolchains: Mapping[str, Plugin] = field(default_factory=dict)
     defaults: MappingNode | None = None  # of every recipe, as written
     places: Mapping[str, Span] = field(default_factory=dict, compare=False)
@@ -55,7 +55,7 @@ def read_settings(text: str | bytes, file: str = SETTINGS_FILE) -> Settings:
         recipes=_paths(root.get("recipes"), wrong) or usual.recipes,
         chips=next(iter(_paths(root.get("chips"), wrong)), usual.chips),
         store=value.get("store"),
-        jobs=value.get("jobs"),
+        threads=value.get("threads"),
         toolchains={
             name: _plugin(name, given, root.mapping("toolchains"))
             for name, given in value.get("toolchains", {}).items()
