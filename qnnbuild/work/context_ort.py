@@ -108,7 +108,7 @@ class _Story:
 
     def failure(self, outcome: Outcome) -> WorkError:
         # The second run may meet the deadline; what the first one said is in the log by then.
-        print(outcome.error or outcome.crash, file=sys.stderr, flush=True)
+        sys.stderr.write(f"{outcome.error or outcome.crash}\n")
         refused = self._users(refused_nodes(self._again().log) or refused_nodes(outcome.log))
         chip = str(self.run.params["reads_back"]["soc_type"])
         return explain(self.run.params["graph"], chip, outcome, refused)
