@@ -78,7 +78,9 @@ def _check_shape(value: ValueInfoProto, shape: tuple[int, ...]) -> None:
 def _check_same_symbols(name: str, had: Shape, shape: tuple[int, ...]) -> None:
     sizes: dict[str, int] = {}
     for old, new in zip(had, shape, strict=True):
-        if isinstance(old, str) and old and sizes.setdefault(old, new) != new:
+        if not isinstance(old, str) or not any(letter.isalnum() for letter in old):
+            continue  # some exporters write '?' for every size that they do not know
+        if sizes.setdefault(old, new) != new:
             raise WorkError(
                 f"input '{name}': '{old}' cannot be {sizes[old]} and {new}",
                 place=f"inputs.{name}",
