@@ -9,6 +9,7 @@ from qnnbuild.digest import Digest, digest_file
 from qnnbuild.work.download import check_digest, download, is_page, shown
 from qnnbuild.work.first_bytes import look
 from qnnbuild.work.hub import HubPackage
+from qnnbuild.work.license_text import read_license
 from qnnbuild.work.onnx_files import check_side_files, read, side_files
 from qnnbuild.work.packages import Package, missing_member, open_archive
 from qnnbuild.work.pip import download_release
@@ -118,14 +119,5 @@ def _take_license(package: Package, member: str, to: Path) -> None:
         if member in package.names():
             raise
         raise missing_member(package, member, place="license.member") from error
-    data = to.read_bytes()
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        text = data.decode("latin-1")  # never fails; old licence files are in it
-    if "\0" in text or not text.strip():
-        raise WorkError(
-            f"the licence '{member}' is not a text", place="license.member", exit_code=2
-        )
-    lines = text.replace("\r\n", "\n").replace("\r", "\n").rstrip()
-    to.write_text(lines + "\n", encoding="utf-8")
+    text = read_license(to, member, place="license.member")
+    to.write_text(text, encoding="utf-8", newline="\n")

@@ -1,0 +1,42 @@
+"""build/index.json: which bundle a device takes, by its part number. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+INDEX_VERSION = 1
+
+
+def index(manifests: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """From bundles' manifests by folder: chips → part number → model → variant → bundle.
+
+    A part number is Android's ro.soc.model; the variant of a model without variants is "".
+    `published` lists the folders that may be passed on. An app that finds no bundle runs the
+    original on the CPU.
+    """
+    chips: dict[str, Any] = {}
+    published = []
+    for folder, manifest in sorted(manifests.items()):
+        if not manifest:
+            continue
+        models = chips.setdefault(manifest["chip"]["name"], {})
+        variants = models.setdefault(manifest["model"], {})
+        variants[manifest["variant"]] = _bundle(folder, manifest)
+        if manifest["license"]["redistribute"]:
+            published.append(folder)
+    return {"index_version": INDEX_VERSION, "chips": chips, "published": published}
+
+
+def _bundle(folder: str, manifest: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "path": folder,
+        "license": manifest["license"]["spdx"],
+        "redistribute": manifest["license"]["redistribute"],
+        "toolchain": manifest["toolchain"]["name"],
+        "graphs": {
+            name: {"onnx": graph["onnx"], "precision": graph["precision"]}
+            for name, graph in manifest["graphs"].items()
+        },
+        "files": {name: file["sha256"] for name, file in manifest["files"].items()},
+    }

@@ -1,0 +1,91 @@
+"""The code of bundle actions: one folder with all that a user needs, described in its manifest."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from qnnbuild.digest import digest_file
+from qnnbuild.work.card import card
+from qnnbuild.work.license_text import read_license
+from qnnbuild.work.manifest import GraphFacts, manifest, manifest_text
+from qnnbuild.work.run import Run, WorkError
+
+LICENSE = "LICENSE.txt"
+CARD = "README.md"
+MANIFEST = "manifest.json"
+
+
+def bundle(run: Run) -> None:
+    """Contexts, facts, reports, licence and more files → output "bundle"."""
+    out = run.outputs["bundle"]
+    graphs = {name: _graph(run, name, out) for name in run.params["graphs"]}
+    (out / LICENSE).write_text(_license(run), encoding="utf-8", newline="\n")
+    _take_files(run, out)
+    provenance = _json(run.inputs["provenance"] / "provenance.json")
+    text = card(manifest(run.params, graphs, {}, provenance))
+    (out / CARD).write_text(text, encoding="utf-8", newline="\n")
+    files = {name: (digest_file(out / name), (out / name).stat().st_size) for name in _files(out)}
+    text = manifest_text(manifest(run.params, graphs, files, provenance))
+    (out / MANIFEST).write_text(text, encoding="utf-8", newline="\n")
+
+
+def _graph(run: Run, name: str, out: Path) -> GraphFacts:
+    context = run.inputs[f"context-{name}"]
+    files = tuple(_files(context))
+    for file in files:
+        _move(context / file, out, file, f"the context of {name}")
+    return GraphFacts(
+        files=files,
+        report=_json(run.inputs[f"report-{name}"] / "report.json"),
+        facts=_json(run.inputs[f"facts-{name}"] / "facts.json"),
+    )
+
+
+def _take_files(run: Run, out: Path) -> None:
+    """The recipe's more files, named as from the recipe's folder."""
+    if "files" not in run.inputs:
+        return
+    start = f"{run.params['folder']}/"
+    for name in tuple(_files(run.inputs["files"])):
+        inside = name.removeprefix(start)
+        _move(run.inputs["files"] / name, out, inside, f"'{name}'")
+
+
+def _move(path: Path, out: Path, name: str, what: str) -> None:
+    """Names that differ in case only are one file where users may unpack the bundle."""
+    taken = {file.casefold(): file for file in (*_files(out), CARD, MANIFEST)}
+    if (own := taken.get(name.casefold())) is not None:
+        raise WorkError(
+            f"{what} would overwrite the bundle's own '{own}'",
+            place="bundle.files",
+            hint="give the file another name",
+            exit_code=2,
+        )
+    (out / name).parent.mkdir(parents=True, exist_ok=True)
+    path.rename(out / name)
+
+
+def _license(run: Run) -> str:
+    spdx = run.params["license"]["spdx"]
+    if "license" not in run.inputs:
+        home = run.params["homepage"]
+        told = (
+            f"{run.params['model']} is licensed under {spdx}.\n\nSPDX-License-Identifier: {spdx}\n"
+        )
+        return told + (f"\nThe model's home: {home}\n" if home else "")
+    folder = run.inputs["license"]
+    (name,) = _files(folder)
+    return read_license(folder / name, name, place="license.file")
+
+
+def _files(folder: Path) -> Iterator[str]:
+    if folder.is_dir():
+        names = (p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file())
+        yield from sorted(names)
+
+
+def _json(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))

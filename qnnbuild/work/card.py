@@ -1,0 +1,178 @@
+"""The model card: README.md of a bundle, from its manifest. Pure."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+Manifest = Mapping[str, Any]
+
+# The licences that model hubs know by their SPDX id in small letters; any other is "other".
+KNOWN_LICENSES = frozenset(
+    {
+        *("apache-2.0", "mit", "bsd-2-clause", "bsd-3-clause", "bsd-3-clause-clear", "isc", "zlib"),
+        *("gpl-2.0", "gpl-3.0", "lgpl-2.1", "lgpl-3.0", "agpl-3.0", "mpl-2.0", "epl-2.0"),
+        *("cc0-1.0", "cc-by-4.0", "cc-by-sa-4.0", "cc-by-nc-4.0", "cc-by-nc-sa-4.0", "unlicense"),
+    }
+)
+
+
+def card(manifest: Manifest) -> str:
+    """Markdown with the front matter that model hubs read."""
+    blocks = [
+        _front_matter(manifest),
+        f"# {_title(manifest)}",
+        *_introduction(manifest),
+        "## Run it",
+        *_how_to_run(manifest),
+        "## Inputs and outputs",
+        *(block for name in manifest["graphs"] for block in _borders(manifest, name)),
+        "## Numbers",
+        *_numbers(manifest),
+        "## Licence",
+        _license(manifest),
+        "## Provenance",
+        *_provenance(manifest),
+    ]
+    return "\n\n".join(blocks) + "\n"
+
+
+def _front_matter(manifest: Manifest) -> str:
+    spdx = manifest["license"]["spdx"]
+    known = spdx.lower() in KNOWN_LICENSES
+    lines = [f"license: {spdx.lower() if known else 'other'}"]
+    if not known:
+        lines.append(f"license_name: {json.dumps(spdx, ensure_ascii=False)}")
+    chip = manifest["chip"]
+    tags = ["onnx", "qnn", "qualcomm", "npu", chip["name"], f"htp-v{chip['arch']}"]
+    lines += ["library_name: onnxruntime", f"tags: {json.dumps(tags, ensure_ascii=False)}"]
+    return "\n".join(["---", *lines, "---"])
+
+
+def _title(manifest: Manifest) -> str:
+    variant = f" ({manifest['variant']})" if manifest["variant"] else ""
+    return f"{manifest['model']}{variant} for {manifest['chip']['name']}"
+
+
+def _introduction(manifest: Manifest) -> Iterator[str]:
+    if manifest["description"]:
+        yield manifest["description"].strip()
+    chip, facts = manifest["chip"], manifest["graphs"]
+    names = f" ({', '.join(chip['marketing'])})" if chip["marketing"] else ""
+    precisions = ", ".join(f"{_code(name)} in {facts[name]['precision']}" for name in facts)
+    yield (
+        f"Compiled for the NPU of the **{chip['name']}**{names}: Hexagon HTP v{chip['arch']}, "
+        f"{chip['vtcm_mb']} MB of VTCM. It is for this chip only. Holds {precisions}."
+    )
+    if manifest["homepage"]:
+        yield f"The model's home: <{manifest['homepage']}>"
+
+
+def _how_to_run(manifest: Manifest) -> Iterator[str]:
+    graphs = [graph for graph in manifest["graphs"].values() if graph["onnx"]]
+    if not graphs:
+        yield "Load the `.bin` file with the QNN runtime that stands under Provenance."
+        return
+    first, *others = graphs
+    options = {"backend_type": "htp", **first["run_time_options"]}
+    yield "With ONNX Runtime and its QNN plugin, on the device, all files in one folder:"
+    yield "\n".join(
+        [
+            "```python",
+            "import onnxruntime as ort",
+            "import onnxruntime_qnn",
+            "",
+            'name = "QNNExecutionProvider"',
+            "ort.register_execution_provider_library(name, onnxruntime_qnn.get_library_path())",
+            "devices = [d for d in ort.get_ep_devices() if d.ep_name == name]",
+            "options = ort.SessionOptions()",
+            f"options.add_provider_for_devices(devices, {json.dumps(options, sort_keys=True)})",
+            f"session = ort.InferenceSession({json.dumps(first['onnx'])}, options)",
+            "```",
+        ]
+    )
+    if others:
+        names = ", ".join(_code(graph["onnx"]) for graph in others)
+        yield f"The other graphs load alike: {names}."
+
+
+def _borders(manifest: Manifest, name: str) -> Iterator[str]:
+    graph = manifest["graphs"][name]
+    if len(manifest["graphs"]) > 1:
+        yield f"### {name}"
+    rows = [
+        [way, _code(one["name"]), one["dtype"], _shape(one["shape"]), one.get("layout", "")]
+        for way, borders in (("input", graph["inputs"]), ("output", graph["outputs"]))
+        for one in borders
+    ]
+    yield _table(["", "name", "type", "shape", "layout"], rows)
+
+
+def _shape(shape: Sequence[Any]) -> str:
+    return " × ".join(map(str, shape)) or "scalar"
+
+
+def _numbers(manifest: Manifest) -> Iterator[str]:
+    rows = []
+    for name, graph in manifest["graphs"].items():
+        comparison = graph["comparison"]
+        if "why_not" in comparison:
+            yield f"{_code(name)} was not compared with its original: {comparison['why_not']}."
+        for output, found in comparison.get("outputs", {}).items():
+            numbers = [f"{found['sqnr_db']} dB", f"{found['max_abs_up_to']:g}"]
+            rows.append([_code(name), _code(output), *numbers, comparison["samples"]])
+        if graph["on_cpu"]:
+            kinds = ", ".join(sorted({one["operator"] for one in graph["on_cpu"]}))
+            yield f"Nodes of {_code(name)} that run on the CPU: {len(graph['on_cpu'])} ({kinds})."
+    if rows:
+        yield "The graph as it was compiled against the original, both on the CPU:"
+        yield _table(["graph", "output", "SQNR", "largest error up to", "samples"], rows)
+
+
+def _license(manifest: Manifest) -> str:
+    told = f"{manifest['license']['spdx']}; the text is in LICENSE.txt."
+    if not manifest["license"]["redistribute"]:
+        told += " **This bundle may not be passed on to others.**"
+    return told
+
+
+def _provenance(manifest: Manifest) -> Iterator[str]:
+    rows = [
+        [_code(name), ", ".join(f"{key} {_code(_plain(value))}" for key, value in _source(graph))]
+        for name, graph in manifest["graphs"].items()
+    ]
+    yield _table(["graph", "from"], rows)
+    toolchain = manifest["toolchain"]
+    tools = [[_code(name), _code(said)] for name, said in sorted(toolchain["tools"].items())]
+    yield f"Compiled by the toolchain {_code(toolchain['name'])}:"
+    yield _table(["tool", "version and digest"], tools)
+    yield (
+        "`manifest.json` has the sha256 of every file and, for each action that led here, its key, "
+        "its tools and the digests of what it took and made."
+    )
+
+
+def _source(graph: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
+    return ((key, value) for key, value in graph["source"].items() if key != "digest")
+
+
+def _plain(value: Any) -> str:
+    return " ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(map(_cell, line)) + " |" for line in lines)
+
+
+def _cell(text: str) -> str:
+    return re.sub(r"\s+", " ", text).replace("|", "\\|")
+
+
+def _code(text: str) -> str:
+    """A code span, also of a text with backticks in it."""
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    fence = "`" * (longest + 1)
+    return f"{fence} {text} {fence}" if longest else f"`{text}`"

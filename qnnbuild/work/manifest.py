@@ -1,0 +1,80 @@
+"""manifest.json: what a bundle is, what it was made of, and by what. Pure; the same everywhere."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+MANIFEST_VERSION = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class GraphFacts:
+    """What the actions of one graph left for the bundle."""
+
+    files: tuple[str, ...]  # of the bundle
+    report: Mapping[str, Any]  # prepare's
+    facts: Mapping[str, Any]  # read back from the context
+
+
+def manifest(
+    params: Mapping[str, Any],
+    graphs: Mapping[str, GraphFacts],
+    files: Mapping[str, tuple[str, int]],
+    provenance: Mapping[str, Any],
+) -> dict[str, Any]:
+    """`params` are those of steps/bundle.py; `files` gives sha256 and size of all but the manifest.
+
+    No dates, no timings, no folders of the machine.
+    """
+    described = ("model", "variant", "axes", "description", "homepage", "license", "chip")
+    return {
+        "manifest_version": MANIFEST_VERSION,
+        **{name: params[name] for name in described},
+        "toolchain": {"name": params["toolchain"], "tools": _tools(params, provenance)},
+        "graphs": {
+            name: _graph(params["graphs"][name], facts, provenance)
+            for name, facts in graphs.items()
+        },
+        "files": {
+            name: {"sha256": digest, "bytes": size} for name, (digest, size) in files.items()
+        },
+        "actions": dict(provenance),
+    }
+
+
+def manifest_text(content: Mapping[str, Any]) -> str:
+    return json.dumps(content, indent=2, ensure_ascii=False, sort_keys=True) + "\n"
+
+
+def _tools(params: Mapping[str, Any], provenance: Mapping[str, Any]) -> dict[str, str]:
+    """The tools that compiled, as measured; our own code stands with each action."""
+    tools: dict[str, str] = {}
+    for graph in params["graphs"].values():
+        measured = provenance[graph["compiled"]]["tool"]
+        tools |= {name: said for name, said in measured.items() if not name.startswith("code:")}
+    return tools
+
+
+def _graph(
+    graph: Mapping[str, Any], facts: GraphFacts, provenance: Mapping[str, Any]
+) -> dict[str, Any]:
+    onnx = next((name for name in facts.files if name.endswith(".onnx")), None)
+    source_digest = provenance[graph["prepared"]]["inputs"]["model"]
+    return {
+        "onnx": onnx,
+        "files": list(facts.files),
+        "precision": graph["precision"],
+        "inputs": facts.report["inputs"],
+        "outputs": facts.report["outputs"],
+        # of the ONNX file and its side files: digest of {name: sha256}
+        "source": {**graph["source"], "digest": source_digest},
+        "comparison": facts.report["comparison"],
+        "on_cpu": facts.report["on_cpu"],
+        "run_time_options": graph["run_time_options"],
+        "context": dict(facts.facts),
+        "prepared": graph["prepared"],
+        "compiled": graph["compiled"],
+    }

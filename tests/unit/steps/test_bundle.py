@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from qnnbuild.actions.action import OutputOf, Provenance, SourceFiles
+from qnnbuild.model.recipe import (
+    BundleOptions,
+    Chip,
+    ContextOptions,
+    ExportSource,
+    FileSource,
+    Graph,
+    HubSource,
+    License,
+    PypiSource,
+    Target,
+    UrlSource,
+)
+from qnnbuild.steps.bundle import Part, bundle, source_facts
+
+SHA = "ab" * 32
+CHIP = Chip(
+    name="SM8750",
+    marketing=("Snapdragon 8 Elite",),
+    soc_model=69,
+    arch=79,
+    vtcm_mb=8,
+    hvx_threads=6,
+    fp16=True,
+)
+GRAPH = Graph(
+    name="vad",
+    source=PypiSource(pypi="silero-vad==6.2.3", member="m.onnx", sha256=SHA),
+    options={"ort": {"htp_performance_mode": "burst"}},
+)
+TARGET = Target(
+    model="silero-vad",
+    variant="",
+    axes={},
+    chip=CHIP,
+    toolchain="ort",
+    license=License(spdx="MIT"),
+    graphs=(GRAPH,),
+    context=ContextOptions(),
+    bundle=BundleOptions(),
+    recipe="recipes/silero-vad.yaml",
+)
+PART = Part(graph=GRAPH, prepared="prepare/x", compiled="context/x@SM8750")
+
+
+def test_the_bundle_takes_what_the_chain_made_and_how_it_was_made():
+    action = bundle(TARGET, [PART], license_text=None, name="bundle/silero-vad@SM8750")
+
+    assert action.inputs == {
+        "provenance": Provenance(),
+        "context-vad": OutputOf(action="context/x@SM8750", output="context"),
+        "facts-vad": OutputOf(action="context/x@SM8750", output="facts"),
+        "report-vad": OutputOf(action="prepare/x", output="report"),
+    }
+    assert action.lands == "silero-vad/SM8750"
+
+
+def test_a_variant_is_a_folder_between():
+    action = bundle(replace(TARGET, variant="10s"), [PART], license_text=None, name="b")
+
+    assert action.lands == "silero-vad/10s/SM8750"
+
+
+def test_the_licence_is_a_file_of_the_repo_or_came_with_the_source():
+    member = OutputOf(action="fetch/silero-vad", output="license")
+    with_file = replace(TARGET, license=License(spdx="MIT", file="recipes/LICENSE"))
+
+    ours = bundle(with_file, [PART], license_text=None, name="b").inputs["license"]
+    theirs = bundle(TARGET, [PART], license_text=member, name="b").inputs["license"]
+
+    assert ours == SourceFiles(patterns=("recipes/LICENSE",))
+    assert theirs == member
+
+
+def test_options_for_the_run_time_reach_the_bundle_and_nothing_before_it():
+    action = bundle(TARGET, [PART], license_text=None, name="b")
+
+    assert action.params["graphs"]["vad"]["run_time_options"] == {  # type: ignore[index, call-overload]
+        "htp_performance_mode": "burst"
+    }
+
+
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [
+        (FileSource(file="onnx/m.onnx"), {"file": "onnx/m.onnx"}),
+        (
+            UrlSource(url="https://me:pass@host.example/a/m.onnx?sig=1", sha256=SHA),
+            {"url": "https://host.example/a/m.onnx", "sha256": SHA},
+        ),
+        (
+            UrlSource(url="file:///home/me/m.zip", sha256=SHA, member="m.onnx"),
+            {"url": "file:m.zip", "sha256": SHA, "member": "m.onnx"},
+        ),
+        (
+            HubSource(hub="org/name", revision="0" * 40, member="m.onnx", sha256=SHA),
+            {"hub": "org/name", "revision": "0" * 40, "member": "m.onnx", "sha256": SHA},
+        ),
+        (
+            ExportSource(run=("python", "e.py"), needs=("e.py",), makes="m.onnx"),
+            {"export": ["python", "e.py"], "makes": "m.onnx"},
+        ),
+    ],
+)
+def test_a_source_is_told_without_logins_and_folders_of_the_machine(source, told):
+    assert source_facts(source) == told

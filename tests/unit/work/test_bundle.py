@@ -1,0 +1,259 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from qnnbuild.digest import digest_bytes
+from qnnbuild.report.index import index
+from qnnbuild.work.bundle import bundle
+from qnnbuild.work.run import Run, WorkError
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "bundle"
+
+REPORT = {
+    "inputs": [{"name": "input|x", "dtype": "float32", "shape": [1, 576], "layout": "NT"}],
+    "outputs": [{"name": "prob", "dtype": "float32", "shape": []}],
+    "comparison": {
+        "samples": "3 random",
+        "outputs": {
+            "prob": {"sqnr_db": 120, "max_abs_up_to": 1e-06, "max_rel_up_to": 0.01, "cosine": 1.0}
+        },
+    },
+    "on_cpu": [],
+}
+
+GRAPH = {
+    "precision": "fp16",
+    "source": {"pypi": "silero-vad==6.2.3", "member": "silero_vad/m.onnx", "sha256": "5e" * 32},
+    "run_time_options": {},
+    "prepared": "prepare/silero-vad/vad",
+    "compiled": "context/silero-vad/vad@SM8750",
+}
+
+PARAMS: Mapping[str, Any] = {
+    "model": "silero-vad",
+    "variant": "",
+    "axes": {},
+    "description": "Hears whether somebody speaks.",
+    "homepage": "https://silero.example",
+    "license": {"spdx": "MIT", "redistribute": True},
+    "chip": {
+        "name": "SM8750",
+        "marketing": ["Snapdragon 8 Elite"],
+        "soc_model": 69,
+        "arch": 79,
+        "vtcm_mb": 8,
+        "fp16": True,
+    },
+    "toolchain": "ort",
+    "folder": "recipes",
+    "graphs": {"vad": GRAPH},
+}
+
+PROVENANCE = {
+    "fetch/silero-vad": {
+        "step": "fetch",
+        "key": "f0" * 32,
+        "tool": {"code:qnnbuild.work.fetch": "sha256:01"},
+        "inputs": {},
+        "outputs": {"model": "0e" * 32},
+    },
+    "prepare/silero-vad/vad": {
+        "step": "prepare",
+        "key": "f1" * 32,
+        "tool": {"package:onnx": "1.23.2 sha256:02"},
+        "inputs": {"model": "0e" * 32},
+        "outputs": {"model": "1e" * 32, "report": "2e" * 32},
+    },
+    "context/silero-vad/vad@SM8750": {
+        "step": "context",
+        "key": "f2" * 32,
+        "tool": {
+            "package:onnxruntime-qnn": "2.7.0 sha256:03",
+            "code:qnnbuild.work.context_ort": "sha256:04",
+        },
+        "inputs": {"model": "3e" * 32, "report": "2e" * 32},
+        "outputs": {"context": "4e" * 32, "facts": "5e" * 32},
+    },
+}
+
+
+@pytest.fixture(autouse=True)
+def _private_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def staged(files: Mapping[str, bytes | str], **params: Any) -> Run:
+    """A run whose inputs hold what the actions before it leave, and `files`."""
+    values = {**PARAMS, **params}
+    given: dict[str, bytes | str] = {"provenance/provenance.json": json.dumps(PROVENANCE), **files}
+    for graph in values["graphs"]:
+        given.setdefault(f"context-{graph}/{graph}_ctx.onnx", f"onnx of {graph}")
+        given.setdefault(f"context-{graph}/{graph}_ctx_qnn.bin", f"binary of {graph}")
+        given.setdefault(f"facts-{graph}/facts.json", '{"soc_type": "SM8750", "arch": 79}')
+        given.setdefault(f"report-{graph}/report.json", json.dumps(REPORT))
+    for name, data in given.items():
+        path = Path("in", name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data.encode() if isinstance(data, str) else data)
+    Path("out/bundle").mkdir(parents=True)
+    inputs = {path.name: path for path in Path("in").iterdir()}
+    return Run(params=values, inputs=inputs, outputs={"bundle": Path("out/bundle")})
+
+
+def made() -> list[str]:
+    out = Path("out/bundle")
+    return sorted(p.relative_to(out).as_posix() for p in out.rglob("*") if p.is_file())
+
+
+def read(name: str) -> str:
+    return Path("out/bundle", name).read_text(encoding="utf-8")
+
+
+def manifest() -> Any:
+    return json.loads(read("manifest.json"))
+
+
+def test_the_manifest_of_a_bundle(golden):
+    bundle(staged({"license/LICENSE.txt": "MIT License\n"}))
+
+    golden(GOLDEN / "manifest.json", read("manifest.json"))
+
+
+def test_the_card_of_a_bundle(golden):
+    bundle(staged({"license/LICENSE.txt": "MIT License\n"}))
+
+    golden(GOLDEN / "card.md", read("README.md"))
+
+
+def test_the_card_of_two_graphs_that_may_not_be_passed_on(golden):
+    slow = {"operator": "ai.onnx:Erf", "node": "gelu", "why": "not supported"}
+    report = {**REPORT, "on_cpu": [slow], "comparison": {"why_not": "it is random"}}
+    two = {"vad": GRAPH, "head": {**GRAPH, "run_time_options": {"htp_performance_mode": "burst"}}}
+    run = staged(
+        {"report-head/report.json": json.dumps(report)},
+        graphs=two,
+        variant="10s",
+        description="",
+        homepage="",
+        license={"spdx": "LicenseRef-Own", "redistribute": False},
+    )
+
+    bundle(run)
+
+    golden(GOLDEN / "card-two-graphs.md", read("README.md"))
+
+
+def test_every_file_but_the_manifest_is_in_the_manifest_with_its_digest():
+    bundle(staged({"files/recipes/tokens.txt": "a b c\n"}))
+
+    assert sorted(manifest()["files"]) == [name for name in made() if name != "manifest.json"]
+    assert manifest()["files"]["tokens.txt"] == {"sha256": digest_bytes(b"a b c\n"), "bytes": 6}
+
+
+def test_two_runs_make_the_same_bytes(tmp_path, monkeypatch):
+    texts = []
+    for folder in ("one", "another"):
+        (tmp_path / folder).mkdir()
+        monkeypatch.chdir(tmp_path / folder)
+        bundle(staged({}))
+        texts.append([read(name) for name in made()])
+
+    assert texts[0] == texts[1]
+
+
+def test_more_files_are_named_as_from_the_recipes_folder():
+    bundle(staged({"files/recipes/lang/tokens.txt": "a", "files/shared/notes.txt": "b"}))
+
+    assert made() == [
+        "LICENSE.txt",
+        "README.md",
+        "lang/tokens.txt",
+        "manifest.json",
+        "shared/notes.txt",
+        "vad_ctx.onnx",
+        "vad_ctx_qnn.bin",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "own"),
+    [
+        ("readme.md", "README.md"),
+        ("manifest.json", "manifest.json"),
+        ("License.txt", "LICENSE.txt"),
+        ("vad_ctx.onnx", "vad_ctx.onnx"),
+    ],
+)
+def test_a_file_does_not_overwrite_the_bundles_own(name, own):
+    run = staged({f"files/recipes/{name}": "mine"})
+
+    with pytest.raises(WorkError) as caught:
+        bundle(run)
+
+    assert caught.value.message == f"'recipes/{name}' would overwrite the bundle's own '{own}'"
+    assert caught.value.place == "bundle.files"
+
+
+def test_a_licence_text_gets_plain_line_ends():
+    bundle(staged({"license/recipes/LICENSE": b"\xef\xbb\xbfMIT\r\n\xc2\xa9 us\r\n\r\n"}))
+
+    assert read("LICENSE.txt") == "MIT\n© us\n"
+
+
+def test_a_licence_that_is_no_text_is_an_error():
+    run = staged({"license/LICENSE": b"\0\1\2"})
+
+    with pytest.raises(WorkError) as caught:
+        bundle(run)
+
+    assert caught.value.message == "the licence 'LICENSE' is not a text"
+    assert caught.value.place == "license.file"
+
+
+def test_without_a_text_the_licence_is_stated():
+    bundle(staged({}))
+
+    assert read("LICENSE.txt") == (
+        "silero-vad is licensed under MIT.\n\nSPDX-License-Identifier: MIT\n\n"
+        "The model's home: https://silero.example\n"
+    )
+
+
+def test_the_index_leads_from_a_part_number_to_a_bundle(golden):
+    bundle(staged({}))
+    ours = manifest()
+    secret = {
+        **ours,
+        "model": "secret",
+        "license": {"spdx": "LicenseRef-Own", "redistribute": False},
+    }
+    ten = {**ours, "variant": "10s"}
+
+    text = json.dumps(
+        index(
+            {
+                "silero-vad/SM8750": ours,
+                "silero-vad/10s/SM8750": ten,
+                "secret/SM8750": secret,
+                "cut/SM8750": {},
+            }
+        ),
+        indent=2,
+    )
+
+    golden(GOLDEN / "index.json", text + "\n")
+
+
+def test_the_index_does_not_depend_on_the_order_of_bundles():
+    bundle(staged({}))
+    one, two = manifest(), {**manifest(), "model": "another"}
+
+    forwards = json.dumps(index({"a": one, "b": two}))
+    backwards = json.dumps(index({"b": two, "a": one}))
+
+    assert forwards == backwards
