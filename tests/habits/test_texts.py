@@ -48,17 +48,6 @@ def test_every_document_can_be_reached_from_the_readme() -> None:
     assert sorted(str(path.relative_to(ROOT)) for path in documents - reached) == []
 
 
-def test_the_readme_and_ci_name_commands_of_the_makefile() -> None:
-    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    targets = set(re.findall(r"^([a-z]+):(?!=)", makefile, re.MULTILINE))
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    ci = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
-
-    assert {"make zoo", "make test"} <= set(re.findall(r"\bmake [a-z]+", readme))
-    assert {"zoo", "test"} <= targets
-    assert ci.splitlines()[-1] == "exec make test"
-
-
 def test_decisions_are_numbered_without_gaps() -> None:
     pages = sorted(path.name for path in (ROOT / "docs" / "decisions").glob("*.md"))
 
