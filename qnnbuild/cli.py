@@ -66,7 +66,7 @@ def _parser(argv: Sequence[str]) -> argparse.Namespace:
         epilog="Exit codes: 2 what you wrote, 3 nothing matches, 4 a tool failed, "
         "5 made but not good, 6 store or disk.",
     )
-    parser.add_argument("--version", action="version", version=f"qnnbuild {_version()}")
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     asked = next((word for word in argv if not word.startswith("-")), None)
     for name, about in COMMANDS.items():
@@ -78,10 +78,14 @@ def _parser(argv: Sequence[str]) -> argparse.Namespace:
     return parser.parse_args(argv)
 
 
-def _version() -> str:
-    from importlib.metadata import version  # costs 30 ms; most commands do not ask
+class _Version(argparse.Action):
+    """Looks the version up when it is asked for: that costs 30 ms."""
 
-    return version("qnnbuild")
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from importlib.metadata import version
+
+        print(f"qnnbuild {version('qnnbuild')}")  # noqa: T201 - the answer
+        parser.exit()
 
 
 if __name__ == "__main__":

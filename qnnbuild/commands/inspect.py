@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
@@ -32,6 +33,15 @@ class Finding:
     error: str | None = None
     exit_code: int = 0
     binaries: tuple[Finding, ...] = ()
+
+
+def arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="whoever made it")
+    parser.add_argument("--json", action="store_true", help="the facts as data")
+
+
+def run(args: Namespace) -> int:
+    return inspect(args.files, as_json=args.json)
 
 
 def inspect(paths: Sequence[Path], *, as_json: bool = False) -> int:

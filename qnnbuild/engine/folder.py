@@ -57,14 +57,15 @@ class BuildFolder:
             new.unlink(missing_ok=True)
         self.store.stats.know(path, digest)
 
-    def clean(self, lands: str) -> list[Path]:
-        """Remove a bundle's files and the folders that are empty then; return what was removed."""
+    def clean(self, lands: str, *, dry_run: bool = False) -> list[str]:
+        """Remove a bundle's files and the folders that are empty then; return what that is."""
         folder = self.root / lands
-        removed = []
-        for path in sorted(_files_of(folder / MANIFEST) | {MANIFEST}):
-            if (folder / path).exists():
-                (folder / path).unlink()
-                removed.append(folder / path)
+        there = [p for p in sorted(_files_of(folder / MANIFEST)) if (folder / p).exists()]
+        removed = [f"{self.root.name}/{lands}/{path}" for path in there]
+        if dry_run:
+            return removed
+        for path in there:
+            (folder / path).unlink()
         for parent in (folder, *folder.relative_to(self.root).parents):
             try:
                 (self.root / parent).rmdir()

@@ -86,6 +86,11 @@ class Identity:
     def _version(self) -> str:
         return f"{sys.implementation.name} {sys.version_info.major}.{sys.version_info.minor}"
 
+    def _packages(self, _: str) -> str:
+        """Name and version of every distribution that this Python can import."""
+        found = {d.metadata["Name"]: d.version for d in importlib.metadata.distributions()}
+        return f"sha256:{digest_json(found)}"
+
     def files(self, action: Action) -> Iterator[Path]:
         """Files whose change changes what this measured for `action`."""
         if action.call:
@@ -99,7 +104,12 @@ class Identity:
                         yield Path(str(file.locate()))
 
 
-_KINDS = {"package": Identity._package, "code": Identity._code, "python": Identity._python}
+_KINDS = {
+    "package": Identity._package,
+    "packages": Identity._packages,
+    "code": Identity._code,
+    "python": Identity._python,
+}
 
 
 def _closure(module: str) -> list[Path]:

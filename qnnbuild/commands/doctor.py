@@ -1,0 +1,38 @@
+"""qnnbuild doctor: what is missing on this machine, and the command that mends it."""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, Namespace
+
+from qnnbuild.commands.columns import print_json
+from qnnbuild.engine.examine import Finding, examine
+from qnnbuild.errors import NothingMatches, ToolError
+from qnnbuild.session import find_root
+
+
+def arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="the findings as data")
+
+
+def run(args: Namespace) -> int:
+    try:
+        root = find_root()
+    except NothingMatches:
+        root = None
+    findings = list(examine(root))
+    if args.json:
+        print_json([{"what": f.what, "good": f.good, "found": f.found, "mend": f.mend} for f in findings])
+    else:
+        _print(findings)
+    return 0 if all(finding.good for finding in findings) else ToolError.exit_code
+
+
+def _print(findings: list[Finding]) -> None:
+    width = max(len(finding.what) for finding in findings)
+    for finding in findings:
+        print(f"{'ok ' if finding.good else 'BAD'}  {finding.what:<{width}}  {finding.found}")
+        if finding.mend and not finding.good:
+            print(f"     {'':<{width}}  mend: {finding.mend}")
+    bad = sum(not finding.good for finding in findings)
+    print(f"{bad} of {len(findings)} are bad" if bad else "all is well", file=sys.stderr)

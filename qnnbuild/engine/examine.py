@@ -1,0 +1,169 @@
+"""Looks at the machine: everything that a build needs, tried rather than asked for."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from qnnbuild.engine.workers import Workers
+from qnnbuild.errors import QnnbuildError
+
+NEEDED = ("onnxruntime", "onnxruntime-qnn", "onnx", "onnxsim", "numpy", "doit", "PyYAML", "jsonschema", "rich")
+FREE_GB = 5
+"""A zoo of a dozen models with its store and wheels takes about this much."""
+NETWORK_FILE_SYSTEMS = ("nfs", "nfs4", "cifs", "smb3", "9p", "fuse.sshfs")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    what: str
+    good: bool
+    found: str
+    mend: str | None = None
+
+
+def examine(root: Path | None) -> Iterator[Finding]:
+    """One finding after the other; `root` is a repo of recipes when there is one here."""
+    yield _python()
+    yield _host()
+    for name in NEEDED:
+        yield _package(name)
+    yield _randomisation()
+    yield _compiler()
+    if root is not None:
+        yield _room(root)
+        yield _store(root)
+        yield _loader(root)
+
+
+def _python() -> Finding:
+    return Finding(
+        what="Python",
+        good=sys.version_info >= (3, 11),
+        found=platform.python_version(),
+        mend="install Python 3.11 or newer and make the environment with it",
+    )
+
+
+def _host() -> Finding:
+    found = f"{platform.system()} {platform.machine()}"
+    return Finding(
+        what="host",
+        good=found == "Linux x86_64",
+        found=found,
+        mend="build on Linux x86-64: the plugin compiles context binaries for all chips only there",
+    )
+
+
+def _package(name: str) -> Finding:
+    try:
+        return Finding(what=name, good=True, found=importlib.metadata.version(name))
+    except importlib.metadata.PackageNotFoundError:
+        return Finding(what=name, good=False, found="not installed", mend=f"pip install {name}")
+
+
+def _randomisation() -> Finding:
+    """Whether a child may switch address randomisation off; some sandboxes forbid it."""
+    with tempfile.TemporaryDirectory() as folder:
+        said = _run("qnnbuild.work.probe:addresses", Path(folder))
+    good = said == "fixed"
+    return Finding(
+        what="address randomisation off",
+        good=good,
+        found="works" if good else said,
+        mend="allow the system call personality(2) (docker: --security-opt seccomp=unconfined); "
+        "without it a few models differ from build to build",
+    )
+
+
+def _compiler() -> Finding:
+    with tempfile.TemporaryDirectory() as folder:
+        said = _run("qnnbuild.work.probe:compiles", Path(folder), warm=("qnnbuild.work.warm:warm",))
+    return Finding(
+        what="a tiny model for SM8750",
+        good=said.startswith("made"),
+        found=said,
+        mend="pip install --force-reinstall onnxruntime onnxruntime-qnn",
+    )
+
+
+def _run(call: str, folder: Path, warm: tuple[str, ...] = ()) -> str:
+    """What the work said in its one output, or why it could not."""
+    (folder / "out" / "said").mkdir(parents=True)
+    (folder / "tmp").mkdir()
+    workers = Workers(warm=warm)
+    try:
+        ended = workers.run(
+            folder=folder,
+            log=folder / "log",
+            deadline_s=120,
+            env={"TMPDIR": "tmp"},
+            call=call,
+            outputs=("said",),
+        )
+    except QnnbuildError as error:
+        return " ".join([error.problems[0].message, *(v for _, v in error.problems[0].facts)])
+    finally:
+        workers.close()
+    said = folder / "out" / "said" / "text"
+    if ended.code == 0 and ended.signal == 0 and said.exists():
+        return said.read_text(encoding="utf-8")
+    lines = (folder / "log").read_text(errors="replace").strip().splitlines() or ["nothing was said"]
+    return lines[-1]
+
+
+def _room(root: Path) -> Finding:
+    free = shutil.disk_usage(root).free / 1e9
+    return Finding(
+        what="free disk",
+        good=free >= FREE_GB,
+        found=f"{free:.0f} GB",
+        mend=f"make room, {FREE_GB} GB at least, or move the store: QNNBUILD_STORE",
+    )
+
+
+def _store(root: Path) -> Finding:
+    folder = root / (os.environ.get("QNNBUILD_STORE") or ".qnnbuild")
+    nearest = next(p for p in (folder, *folder.parents) if p.exists())
+    kind = _file_system(nearest)
+    good = os.access(nearest, os.W_OK) and kind not in NETWORK_FILE_SYSTEMS
+    return Finding(
+        what="store",
+        good=good,
+        found=f"{folder} ({kind})",
+        mend="use a folder of a local disk that you may write to: QNNBUILD_STORE",
+    )
+
+
+def _file_system(path: Path) -> str:
+    """The type of the file system that `path` lies on, as the kernel calls it."""
+    best, kind = "", "unknown"
+    for line in Path("/proc/mounts").read_text(encoding="utf-8").splitlines():
+        _, mounted, name, *_ = line.split()
+        if path.resolve().is_relative_to(mounted) and len(mounted) > len(best):
+            best, kind = mounted, name
+    return kind
+
+
+def _loader(root: Path) -> Finding:
+    """Plain `doit` is quick only when the repo names our loader; a dodo.py alone works too."""
+    text = "".join(
+        (root / name).read_text(encoding="utf-8")
+        for name in ("pyproject.toml", "doit.cfg")
+        if (root / name).exists()
+    )
+    named = "qnnbuild.engine.bridge" in text or "qnnbuild.bridge" in text
+    dodo = (root / "dodo.py").exists()
+    return Finding(
+        what="doit",
+        good=named or dodo,
+        found="loader named" if named else "dodo.py only: slower" if dodo else "not set up",
+        mend="copy dodo.py and the [tool.doit] lines of pyproject.toml from `qnnbuild init DIR`",
+    )

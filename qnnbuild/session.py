@@ -1,0 +1,299 @@
+"""A session: a repo of recipes as it is now, its plan, and what can be asked of it.
+
+The only place that reads recipes from the disk. Commands and the doit bridge stand on it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+
+from qnnbuild.actions.plan import Plan
+from qnnbuild.engine.builder import Builder
+from qnnbuild.engine.folder import BuildFolder
+from qnnbuild.engine.identity import Identity
+from qnnbuild.engine.inputs import Inputs
+from qnnbuild.engine.records import Records
+from qnnbuild.engine.runner import Runner
+from qnnbuild.engine.state import Outcome, State
+from qnnbuild.engine.stats import Stats
+from qnnbuild.engine.store import Store
+from qnnbuild.engine.workers import Workers
+from qnnbuild.errors import NothingMatches, Problem, RecipeError, did_you_mean
+from qnnbuild.model.chips import Chips, packaged_chips
+from qnnbuild.model.own_chips import with_own_chips
+from qnnbuild.model.recipe import Target
+from qnnbuild.model.settings import SETTINGS_FILE, Plugin, Settings, read_settings
+from qnnbuild.model.targets import read_good_recipes
+from qnnbuild.planner import TOOLCHAINS, plan_of, problems_of
+from qnnbuild.toolchains.work import Toolchain
+
+WARM = ("qnnbuild.work.warm:warm",)
+STORE = ".qnnbuild"
+BUILD = "build"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Session:
+    """What the recipes say. `problems` is not empty only if bad recipes were to be left out."""
+
+    root: Path
+    settings: Settings
+    chips: Chips
+    toolchains: Mapping[str, Toolchain]
+    targets: tuple[Target, ...]
+    recipes: Mapping[str, str | None]  # the files that were read → their model; None: a bad one
+    problems: tuple[Problem, ...]
+    plan: Plan
+    unseen: frozenset[str] = field(default_factory=frozenset)  # models whose recipes were not read
+
+    @property
+    def store_folder(self) -> Path:
+        """QNNBUILD_STORE, or `store:` of the settings, or .qnnbuild in the repo."""
+        return self.root / (os.environ.get("QNNBUILD_STORE") or self.settings.store or STORE)
+
+
+def open_session(
+    root: Path | None = None,
+    *,
+    files: Sequence[str] | None = None,
+    bad_left_out: bool = False,
+    unseen: frozenset[str] = frozenset(),
+) -> Session:
+    """Read the recipes of a repo and plan. Raises RecipeError with everything that is wrong.
+
+    `files` are the recipes to read, relative to the current folder; None: all of the repo.
+    With `bad_left_out` the good recipes are planned all the same, and the problems told.
+    """
+    root = root or find_root()
+    settings = _settings(root)
+    chips = _chips(root, settings)
+    toolchains = _toolchains(root, settings)
+    paths = recipe_files(root, settings) if files is None else [_below(root, f) for f in files]
+    texts = [(path, (root / path).read_bytes()) for path in paths]
+    targets, problems = read_good_recipes(texts, chips, settings)
+    problems = [*problems, *problems_of(targets, toolchains)]
+    wrong = {p.at.file for p in problems if p.at and p.severity == "error"}
+    if problems and not bad_left_out and any(p.severity == "error" for p in problems):
+        raise RecipeError.of(problems)
+    good = tuple(t for t in targets if t.recipe not in wrong)
+    models = {target.recipe: target.model for target in good}
+    return Session(
+        root=root,
+        settings=settings,
+        chips=chips,
+        toolchains=toolchains,
+        targets=good,
+        recipes={path: models.get(path) for path in paths},
+        problems=tuple(problems),
+        plan=plan_of(good, toolchains),
+        unseen=unseen,
+    )
+
+
+def find_root(start: Path | None = None) -> Path:
+    """The nearest folder upwards that is a repo of recipes."""
+    here = (start or Path.cwd()).resolve()
+    for folder in (here, *here.parents):
+        if (folder / SETTINGS_FILE).exists() or (folder / "recipes").is_dir():
+            return folder
+    raise NothingMatches(
+        "this is no repo of recipes: there is no qnnbuild.yaml and no recipes/ here or above",
+        facts=[("folder", str(here))],
+        hint="qnnbuild init DIR makes one",
+    )
+
+
+def recipe_files(root: Path, settings: Settings) -> list[str]:
+    """The repo's recipes, relative to its root, sorted."""
+    found = {
+        path.relative_to(root).as_posix()
+        for pattern in settings.recipes
+        for path in root.glob(pattern)
+        if path.is_file()
+    }
+    return sorted(found)
+
+
+def open_chips(root: Path | None = None) -> Chips:
+    """The packaged chips, with the repo's own when there is a repo here."""
+    try:
+        root = root or find_root()
+    except NothingMatches:
+        return packaged_chips()
+    return _chips(root, _settings(root))
+
+
+def open_toolchains(root: Path | None = None) -> dict[str, Toolchain]:
+    """The packaged toolchains, with the repo's own when there is a repo here."""
+    try:
+        root = root or find_root()
+    except NothingMatches:
+        return {toolchain.name: toolchain for toolchain in TOOLCHAINS}
+    return _toolchains(root, _settings(root))
+
+
+def _settings(root: Path) -> Settings:
+    path = root / SETTINGS_FILE
+    return read_settings(path.read_bytes()) if path.exists() else Settings()
+
+
+def _chips(root: Path, settings: Settings) -> Chips:
+    path = root / settings.chips
+    chips = packaged_chips()
+    if not path.exists():
+        return chips
+    return with_own_chips(chips, path.read_text(encoding="utf-8-sig"), settings.chips)
+
+
+def _toolchains(root: Path, settings: Settings) -> dict[str, Toolchain]:
+    """The packaged toolchains and those that the repo brings itself."""
+    known = {toolchain.name: toolchain for toolchain in TOOLCHAINS}
+    return known | {name: _plugin(root, p) for name, p in settings.toolchains.items()}
+
+
+def _plugin(root: Path, plugin: Plugin) -> Toolchain:
+    module, _, attribute = plugin.plugin.partition(":")
+    if str(root) not in sys.path:
+        sys.path.insert(0, str(root))
+    try:
+        found: Toolchain = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise RecipeError(
+            f"the toolchain '{plugin.name}' cannot be loaded: {error}",
+            at=plugin.span,
+            hint="plugin: module:ATTRIBUTE, with the module in the repo's root or installed",
+        ) from error
+    return found
+
+
+def _below(root: Path, file: str) -> str:
+    path = Path(file).resolve()
+    if not path.is_file():
+        near = [p.name for p in path.parent.iterdir()] if path.parent.is_dir() else []
+        raise NothingMatches(f"no such file: {file}", hint=did_you_mean(path.name, near))
+    if not path.is_relative_to(root):
+        raise NothingMatches(f"{file} is not in this repo", facts=[("repo", str(root))])
+    return path.relative_to(root).as_posix()
+
+
+def open_store(session: Session) -> Store:
+    return Store(session.store_folder, Stats())
+
+
+@contextmanager
+def open_builder(session: Session) -> Iterator[Builder]:
+    """A builder for the session's plan; nothing of it runs on when the block ends."""
+    live = Live(session)
+    try:
+        yield live.builder
+    finally:
+        live.close()
+
+
+class Live:
+    """A session with its builder: what doit's tasks need (`bridge.session.Session`)."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.builder = _builder(session)
+        self.state = self.builder.state
+        self.paths = self.builder.paths
+
+    @property
+    def plan(self) -> Plan:
+        return self.session.plan
+
+    @property
+    def problems(self) -> Sequence[Problem]:
+        return self.session.problems
+
+    @property
+    def recipes(self) -> Mapping[str, str | None]:
+        return self.session.recipes
+
+    @property
+    def folders(self) -> Sequence[str]:
+        """The folders, relative to the root, in which recipes are looked for."""
+        root = self.session.root
+        found = {"."}
+        for pattern in self.session.settings.recipes:
+            fixed = pattern.split("*")[0].rpartition("/")[0]
+            top = root / fixed
+            found.add(fixed or ".")
+            if "**" in pattern:
+                found.update(
+                    p.relative_to(root).as_posix() for p in top.rglob("*") if p.is_dir()
+                )
+        return sorted(found)
+
+    @cached_property
+    def common(self) -> Sequence[str | Path]:
+        """Files that every action depends on, whether they are there or not."""
+        tools = {a.tools: a for a in self.plan}
+        calls = {a.call: a for a in self.plan}
+        measured = {
+            path
+            for action in (*tools.values(), *calls.values())
+            for path in self.builder.identity.files(action)
+        }
+        return [SETTINGS_FILE, self.session.settings.chips, *sorted(measured)]
+
+    def make(self, name: str, *, force: bool = False) -> Outcome:
+        return self.builder.make(name, force=force)
+
+    def clean(self, names: Collection[str], *, dry_run: bool) -> list[str]:
+        """Take what these actions put into build/ away; return what it was."""
+        removed: list[str] = []
+        for name in names:
+            lands = self.plan[name].lands
+            if lands is not None:
+                removed += self.builder.folder.clean(lands, dry_run=dry_run)
+        return removed
+
+    def forget(self, names: Collection[str]) -> None:
+        self.builder.forget(names)
+
+    def finish(self) -> None:
+        self.builder.finish()
+
+    def cancel(self) -> None:
+        self.builder.cancel()
+
+    def close(self) -> None:
+        self.builder.runner.workers.close()
+        self.builder.records.close()
+
+
+def open_live(root: Path, recipes: tuple[str, ...] | None, unseen: frozenset[str]) -> Live:
+    """For doit: bad recipes are told and the good ones built when the user asked to go on."""
+    files = None if recipes is None else [str(root / path) for path in recipes]
+    return Live(open_session(root, files=files, bad_left_out=True, unseen=unseen))
+
+
+def _builder(session: Session) -> Builder:
+    folder = session.store_folder
+    folder.mkdir(parents=True, exist_ok=True)
+    checkout = sha256(os.fsencode(session.root)).hexdigest()[:16]
+    records = Records(folder / "records.db", checkout)
+    stats = Stats(records.stats())
+    store = Store(folder, stats)
+    store.sweep()
+    path = [str(session.root), *(os.path.abspath(p or ".") for p in sys.path)]
+    return Builder(
+        session.plan,
+        store=store,
+        records=records,
+        inputs=Inputs(session.root, stats, records),
+        identity=Identity(stats),
+        runner=Runner(store, Workers(warm=WARM, path=path), os.environ),
+        folder=BuildFolder(session.root / BUILD, store),
+        unseen=session.unseen,
+    )
