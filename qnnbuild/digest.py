@@ -51,6 +51,6 @@ def plain(value: Json) -> Json:
         if not all(isinstance(key, str) for key in value):
             raise TypeError("JSON wants text as keys")
         return {key: plain(item) for key, item in value.items()}
-    if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray):
+    if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray | memoryview):
         return [plain(item) for item in value]
     raise TypeError(f"{type(value).__name__} has no form in JSON")
