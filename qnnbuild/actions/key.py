@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from qnnbuild.actions.action import Action
-from qnnbuild.digest import Digest, Json, digest_json
+from qnnbuild.digest import Digest, Json, digest_json, plain
 
 KEY_VERSION = 1
 """Raised when the meaning of a key changes; CHANGELOG.md says so under Rebuilds."""
@@ -19,17 +19,19 @@ def key_parts(
     `inputs` are digests of contents and `tool` is what `action.tools` and the code of
     `action.call` measured to on this machine.
     """
-    return {
+    parts: dict[str, Json] = {
         "key_version": KEY_VERSION,
         "step": action.step,
         "call": action.call,
-        "argv": list(action.argv),
-        "params": dict(action.params),
-        "inputs": dict(inputs),
-        "outputs": list(action.outputs),
-        "tool": dict(tool),
-        "env": dict(action.env),
+        "argv": action.argv,
+        "params": action.params,
+        "inputs": inputs,
+        "outputs": action.outputs,
+        "tool": tool,
+        "env": action.env,
     }
+    # as a record gives them back, so that `why` compares like with like: a tuple is a list there
+    return {name: plain(part) for name, part in parts.items()}
 
 
 def key_of(parts: Mapping[str, Json]) -> Digest:
