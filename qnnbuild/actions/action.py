@@ -71,7 +71,8 @@ class Action:
     passes: tuple[str, ...] = ()
     """Variables let through from outside, patterns with `*` allowed; never in the key."""
     deadline_s: float = 900.0
-    places: Mapping[str, Span] = field(default_factory=dict)  # "source", "inputs.x": where the user said it
+    places: Mapping[str, Span] = field(default_factory=dict)
+    """Where the user said it: "source", "inputs.x"."""
     lands: str | None = None  # below build/: where the files of its one output are put
     group: str = ""  # the model
     about: str = ""  # one line for `doit list`

@@ -17,7 +17,7 @@ class Plan:
 
     @classmethod
     def of(cls, actions: Iterable[Action]) -> Plan:
-        """Equal actions that share a name become one; needed actions come before those that need them."""
+        """Equal actions that share a name become one; what is needed comes first."""
         by_name: dict[str, Action] = {}
         for action in actions:
             known = by_name.setdefault(action.name, action)
@@ -88,7 +88,12 @@ class Plan:
             if name not in wanted:
                 wanted.add(name)
                 waiting.extend(self.actions[name].needs())
-        return Plan(actions={n: a for n, a in self.actions.items() if n in wanted})
+        order = sorted(wanted, key=self._places.__getitem__)
+        return Plan(actions={name: self.actions[name] for name in order})
+
+    @cached_property
+    def _places(self) -> Mapping[str, int]:
+        return {name: place for place, name in enumerate(self.actions)}
 
 
 def _ordered(actions: Mapping[str, Action]) -> dict[str, Action]:

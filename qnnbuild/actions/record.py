@@ -43,11 +43,14 @@ class Record:
 
     @classmethod
     def from_json(cls, text: str) -> Record:
-        """Raises ValueError, KeyError or TypeError when the text is not a record."""
-        data = json.loads(text)
-        data["outputs"] = {
-            name: Tree(files={p: (str(d), int(s)) for p, (d, s) in tree["files"].items()})
-            for name, tree in data["outputs"].items()
-        }
-        data["warnings"] = tuple(data["warnings"])
-        return cls(**data)
+        """Raises ValueError when the text is not a record."""
+        try:
+            data = json.loads(text)
+            data["outputs"] = {
+                name: Tree(files={p: (str(d), int(s)) for p, (d, s) in tree["files"].items()})
+                for name, tree in data["outputs"].items()
+            }
+            data["warnings"] = tuple(data["warnings"])
+            return cls(**data)
+        except (AttributeError, KeyError, TypeError) as error:
+            raise ValueError(f"not a record: {error!r}") from error
