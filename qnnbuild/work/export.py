@@ -60,8 +60,8 @@ def _environment(run: Run) -> tuple[list[Path], dict[str, str]]:
     return [base / "lib" / "python"], {
         "PATH": f"{base / 'bin'}:/usr/bin:/bin",
         "LANG": "C.UTF-8",
-        "HOME": str(_empty("home")),
-        "TMPDIR": str(_empty("tmp")),
+        "HOME": str(_empty("command-home")),
+        "TMPDIR": str(_empty("command-tmp")),
         "PYTHONHASHSEED": "0",
         "PYTHONNOUSERSITE": "1",
         "PYTHONDONTWRITEBYTECODE": "1",
