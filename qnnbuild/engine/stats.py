@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat as modes
 import threading
 import time
 from collections.abc import Mapping
@@ -17,7 +18,7 @@ less than this before it was read is read again next time. Linux ticks at 1 to 1
 
 
 class Signature(NamedTuple):
-    """mtime can be set back by anyone, ctime and inode cannot: all of them together tell a change."""
+    """mtime can be set back by anyone, ctime and inode cannot: all together tell a change."""
 
     mtime_ns: int
     ctime_ns: int
@@ -26,9 +27,12 @@ class Signature(NamedTuple):
 
     @classmethod
     def of(cls, path: Path | str) -> Signature | None:
+        """None when there is no file: a folder or a pipe in its place is none."""
         try:
             stat = os.stat(path)
         except (FileNotFoundError, NotADirectoryError):
+            return None
+        if not modes.S_ISREG(stat.st_mode):
             return None
         return cls(stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size, stat.st_ino)
 
