@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 from qnnbuild.digest import Digest, digest_file
@@ -44,15 +45,16 @@ class Store:
         """Whether the artifact is there with its own bytes. A damaged one is dropped."""
         path = self.path(digest)
         signature = self.stats.signature(path)
-        if signature is None:
-            return False
-        if signature.size == size and self.stats.digest(path) == digest:
+        right_size = signature is not None and signature.size == size
+        # what a link names is somebody else's file, to be edited at any time
+        if right_size and not os.path.islink(path) and self.stats.digest(path) == digest:
             return True
-        path.unlink(missing_ok=True)
+        remove(path)
         return False
 
     def add(self, file: Path) -> tuple[Digest, int]:
         """Move `file`, which must lie in the store's own tmp folder, in; return digest and size."""
+        file.chmod(0o444)  # first: a tool may have made what nobody can read
         digest = digest_file(file)
         size = file.stat().st_size
         path = self.path(digest)
@@ -60,7 +62,6 @@ class Store:
             file.unlink()
             return digest, size
         path.parent.mkdir(exist_ok=True)
-        file.chmod(0o444)
         sync(file)
         os.replace(file, path)
         sync(path.parent)
@@ -69,7 +70,14 @@ class Store:
 
     def copy(self, digest: Digest, to: Path) -> None:
         """A private copy that its owner may write to."""
-        copy_file(self.path(digest), to)
+        try:
+            copy_file(self.path(digest), to)
+        except FileNotFoundError as error:
+            raise StoreError(
+                "an artifact went from the store while it was needed",
+                facts=[("artifact", str(self.path(digest)))],
+                hint="run the build again: what is missing is made again",
+            ) from error
 
     @contextmanager
     def private(self) -> Iterator[Path]:
@@ -79,14 +87,12 @@ class Store:
         what a compiler leaves in its padding.
         """
         folder = self.root / "tmp" / uuid4().hex
-        with open(f"{folder}.lock", "w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        with _held(folder.with_suffix(".lock")):
             folder.mkdir()
             try:
                 yield folder
             finally:
                 remove(folder)
-                os.unlink(lock.name)
 
     def sweep(self) -> None:
         """Remove what runs that were killed left behind; what a living run holds stays."""
@@ -96,25 +102,29 @@ class Store:
                     fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                     remove(path.with_suffix(""))
                     path.unlink(missing_ok=True)
-            except (BlockingIOError, FileNotFoundError):
-                continue
+            except (BlockingIOError, FileNotFoundError, PermissionError):
+                continue  # it lives, somebody else swept it, or it is another user's
 
     @contextmanager
     def locked(self, key: Digest) -> Iterator[None]:
         """Hold `key` against every other thread and process that shares the store."""
-        path = self.root / "locks" / key
-        while True:
-            lock = open(path, "a")  # noqa: SIM115 - closed below, after the caller is done
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            # the file may have been unlinked between open and flock: then nobody else sees it
-            if _is_at(lock.fileno(), path):
-                break
-            lock.close()
-        try:
+        with _held(self.root / "locks" / key):
             yield
-        finally:
-            path.unlink(missing_ok=True)
-            lock.close()
+
+
+@contextmanager
+def _held(path: Path) -> Iterator[None]:
+    """Hold a lock file, which is there for this time only."""
+    while True:
+        with open(path, "a") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            # it may have been unlinked between open and flock: then nobody else sees it
+            if _is_at(lock.fileno(), path):
+                try:
+                    yield
+                finally:
+                    path.unlink(missing_ok=True)
+                return
 
 
 def _is_at(descriptor: int, path: Path) -> bool:
@@ -146,22 +156,34 @@ def place(path: Path, contents: bytes) -> None:
         new.unlink(missing_ok=True)
 
 
-def remove(folder: Path) -> None:
-    """Remove a folder of ours, read-only parts included."""
+def remove(path: Path) -> None:
+    """Remove what is there, if anything: a file, a link, or a folder with read-only parts in it."""
+    if os.path.islink(path) or not os.path.isdir(path):
+        path.unlink(missing_ok=True)
+        return
+    try:
+        _remove_folder(path)
+    except PermissionError:
+        _open_up(path)
+        _remove_folder(path)
 
-    def allow(function: object, path: str, error: BaseException) -> None:
-        if isinstance(error, FileNotFoundError):
-            return
-        os.chmod(os.path.dirname(path), 0o700)
-        os.chmod(path, 0o700)
-        if os.path.isdir(path):
-            shutil.rmtree(path, ignore_errors=True)
-        else:
-            os.unlink(path)
 
-    if os.path.lexists(folder):
-        # onerror: onexc came with Python 3.12
-        shutil.rmtree(folder, onerror=lambda f, p, e: allow(f, p, e[1]))
+def _remove_folder(folder: Path) -> None:
+    def unless_gone(_function: object, _path: str, caught: tuple[Any, Any, Any]) -> None:
+        if not isinstance(caught[1], FileNotFoundError):
+            raise caught[1]
+
+    # onerror: onexc came with Python 3.12
+    shutil.rmtree(folder, onerror=unless_gone)
+
+
+def _open_up(folder: str | Path) -> None:
+    """Let the owner change all folders in it; what links lead to is not ours and stays as it is."""
+    os.chmod(folder, 0o700)
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                _open_up(entry.path)
 
 
 def sync(path: Path) -> None:
