@@ -1,4 +1,4 @@
-"""Records in SQLite: one commit per finished action, so that a kill loses nothing that was paid for.
+"""Records in SQLite: one commit per finished action, so a kill loses nothing that was paid for.
 
 WAL lets several builds write at once; it needs a local disk (a network file system has no shared
 memory for it).
@@ -23,16 +23,21 @@ FORMAT = 1
 """The form of the tables. Another number in the file means another qnnbuild's records."""
 
 TABLES = """
-create table if not exists records(key text primary key, digest text not null, record text not null) without rowid;
-create table if not exists last(checkout text, name text, key text not null, primary key(checkout, name)) without rowid;
-create table if not exists forgotten(checkout text, name text, primary key(checkout, name)) without rowid;
-create table if not exists stats(path text primary key, mtime int, ctime int, size int, inode int, digest text) without rowid;
-create table if not exists side_files(digest text primary key, names text not null) without rowid;
+create table if not exists records(
+  key text primary key, digest text not null, record text not null) without rowid;
+create table if not exists last(
+  checkout text, name text, key text not null, primary key(checkout, name)) without rowid;
+create table if not exists forgotten(
+  checkout text, name text, primary key(checkout, name)) without rowid;
+create table if not exists stats(
+  path text primary key, mtime int, ctime int, size int, inode int, digest text) without rowid;
+create table if not exists side_files(
+  digest text primary key, names text not null) without rowid;
 """
 
 
 class Records:
-    """`checkout` tells the folders that share the store apart: names are theirs, keys are everybody's."""
+    """`checkout` tells the folders apart that share the store: names are theirs, keys are not."""
 
     def __init__(self, path: Path, checkout: str) -> None:
         self.path = path
@@ -48,6 +53,14 @@ class Records:
 
     def _open(self) -> sqlite3.Connection:
         db = sqlite3.connect(self.path, timeout=120, isolation_level=None, check_same_thread=False)
+        try:
+            self._prepare(db)
+        except BaseException:
+            db.close()
+            raise
+        return db
+
+    def _prepare(self, db: sqlite3.Connection) -> None:
         db.execute("pragma journal_mode=wal")
         db.execute("pragma synchronous=normal")
         (found,) = db.execute("pragma user_version").fetchone()
@@ -60,7 +73,6 @@ class Records:
         if found == 0:
             db.executescript(TABLES)
             db.execute(f"pragma user_version={FORMAT}")
-        return db
 
     def _set_aside(self) -> None:
         """A file that is no database holds no records; keep it for whoever wants to look."""
@@ -70,8 +82,11 @@ class Records:
                 part.rename(part.with_name(f"{self.path.name}.damaged-{time.time_ns()}{suffix}"))
 
     def _trouble(self, error: sqlite3.Error) -> StoreError:
+        damaged = type(error) is sqlite3.DatabaseError
         return StoreError(
-            f"the store's records cannot be used: {error}", facts=[("records", str(self.path))]
+            f"the store's records cannot be used: {error}",
+            facts=[("records", str(self.path))],
+            hint="move the file away: everything is built again then" if damaged else None,
         )
 
     @contextmanager
@@ -99,16 +114,20 @@ class Records:
         """The record of `key`; one that is not what was written counts as none."""
         for digest, text in self._all("select digest, record from records where key=?", key):
             if digest_bytes(text.encode()) == digest:
-                return Record.from_json(text)
+                try:
+                    return Record.from_json(text)
+                except ValueError:  # another qnnbuild's form; making it again is always right
+                    return None
         return None
 
     def put(self, record: Record, name: str) -> None:
         """Keep `record` and that `name` was made by it last."""
         text = record.to_json()
         row = (record.key, digest_bytes(text.encode()), text)
+        last = (self.checkout, name, record.key)
         with self._writing() as db:
             db.execute("insert or replace into records values(?,?,?)", row)
-            db.execute("insert or replace into last values(?,?,?)", (self.checkout, name, record.key))
+            db.execute("insert or replace into last values(?,?,?)", last)
             db.execute("delete from forgotten where checkout=? and name=?", (self.checkout, name))
 
     def drop(self, key: Digest) -> None:
