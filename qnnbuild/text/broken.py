@@ -27,7 +27,6 @@ _SAID = (
     ),
     _Said(r"flow sequence.*expected ','", "the '[' is not closed", "a ',' or ']' is missing", True),
     _Said(r"flow mapping.*expected ','", "the '{' is not closed", "a ',' or '}' is missing", True),
-    _Said(r"unknown escape|escape sequence of", "this is no escape", _ESCAPE),
     _Said(r"mapping values are not allowed", "a ':' where no key can stand", _QUOTE),
     _Said(r"could not find expected ':'", "a key without ':'", "write 'key: value'", True),
     _Said(r"scanning an? alias", "a text that starts with '*' must be quoted", None, True),
@@ -52,6 +51,10 @@ def broken(file: str, lines: list[str], error: Exception) -> Problem:
     tab = _tab(file, lines, mark)
     if tab:
         return tab
+    if mark and re.search(r"unknown escape|escape sequence of", said):
+        slash = lines[mark.line].rfind("\\", 0, mark.column + 1)
+        at = _span(file, lines, mark.line, slash if slash >= 0 else mark.column)
+        return Problem(message="this is no escape", at=at, hint=_ESCAPE)
     start = re.search(r"found character '(.)' that cannot start any token", said)
     if start:
         return Problem(
@@ -76,7 +79,7 @@ def _tab(file: str, lines: list[str], mark: yaml.Mark | None) -> Problem | None:
     where = "in the indent" if column < len(indent) else "between words"
     return Problem(
         message=f"a tab {where}, where YAML wants spaces",
-        at=Span(file=file, line=mark.line + 1, column=column + 1, end=column + 2, text=line),
+        at=_span(file, lines, mark.line, column),
         hint="indent with spaces" if column < len(indent) else "use a space",
     )
 
@@ -89,4 +92,8 @@ def _at(file: str, lines: list[str], mark: yaml.Mark | None) -> Span:
     if row > 0 and not lines[row].strip():  # the end of the file: show the last line with words
         row = max((n for n in range(row) if lines[n].strip()), default=row)
         column = len(lines[row].rstrip())
+    return _span(file, lines, row, column)
+
+
+def _span(file: str, lines: list[str], row: int, column: int) -> Span:
     return Span(file=file, line=row + 1, column=column + 1, end=column + 2, text=lines[row])

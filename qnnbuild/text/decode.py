@@ -6,7 +6,7 @@ import re
 
 from qnnbuild.errors import Problem, Span
 
-MAX_BYTES = 1 << 20
+MAX_BYTES = 256 << 10
 LINE_END = re.compile("\r\n|[\r\n\x85\u2028\u2029]")  # what YAML 1.1 counts as one
 _UNREADABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
@@ -16,7 +16,7 @@ def decode(file: str, text: str | bytes) -> str | Problem:
     """The text without its byte order mark."""
     if len(text) > MAX_BYTES:
         return Problem(
-            message=f"the file is larger than {MAX_BYTES >> 20} MiB",
+            message=f"the file is larger than {MAX_BYTES >> 10} KiB",
             at=Span(file=file, line=1, column=1),
             hint="a recipe is a page of text; is this the right file?",
         )

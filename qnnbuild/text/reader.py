@@ -26,6 +26,8 @@ MAX_DEPTH = 50
 MAX_NODES = 100_000  # with every alias unfolded
 
 _FAST: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+# tabs, `|#`, `?` in a list: libyaml takes some that the parser in Python refuses
+_TAKEN_DIFFERENTLY = re.compile(r"[\t\ufeff]|[|>][-+0-9]*#|(?:^|[\s,\[{])\?")
 _CONTROL = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -60,27 +62,11 @@ def read_nodes(file: str, text: str | bytes) -> tuple[Node | None, list[Problem]
     decoded = decode(file, text)
     if isinstance(decoded, Problem):
         return None, [decoded]
-    # libyaml takes some tabs that the Python parser refuses; one behaviour everywhere is worth more
-    if _FAST is not yaml.SafeLoader and "\t" not in decoded:
+    if _FAST is not yaml.SafeLoader and not _TAKEN_DIFFERENTLY.search(decoded):
         root, problems = _read(file, decoded, _FAST)
-        if not any(problem.message.startswith(_NOT_YAML) for problem in problems):
+        if not problems:
             return root, problems
-    root, problems = _read(file, decoded, yaml.SafeLoader)
-    return root, [_without_mark(problem) for problem in problems]
-
-
-_NOT_YAML = "\0"  # marks what the parser itself said: its words depend on the parser
-
-
-def _without_mark(problem: Problem) -> Problem:
-    if not problem.message.startswith(_NOT_YAML):
-        return problem
-    return Problem(
-        message=problem.message.removeprefix(_NOT_YAML),
-        at=problem.at,
-        facts=problem.facts,
-        hint=problem.hint,
-    )
+    return _read(file, decoded, yaml.SafeLoader)  # its words are the same on every machine
 
 
 def _read(file: str, text: str, loader: Any) -> tuple[Node | None, list[Problem]]:
@@ -88,11 +74,7 @@ def _read(file: str, text: str, loader: Any) -> tuple[Node | None, list[Problem]
     try:
         builder.take(yaml.parse(text, loader))
     except (yaml.YAMLError, ValueError, OverflowError) as error:
-        told = broken(file, builder.lines, error)
-        marked = Problem(
-            message=_NOT_YAML + told.message, at=told.at, facts=told.facts, hint=told.hint
-        )
-        return None, [*builder.problems, marked]
+        return None, [*builder.problems, broken(file, builder.lines, error)]
     return (None if builder.stopped else builder.root), builder.problems
 
 
@@ -231,7 +213,7 @@ class _Builder:
         if _CONTROL.search(node.value):
             self._stop(f"the key {node.value!r} holds a control character", node.span)
             return None
-        if node.empty and not node.value:
+        if not node.value:
             self._stop("a key is missing before ':'", node.span)
             return None
         return node
@@ -273,8 +255,8 @@ class _Builder:
     def _refuses_tag(self, event: yaml.NodeEvent, span: Span) -> bool:
         tag = getattr(event, "tag", None)
         if tag:
-            hint = "values get their type from the schema; remove the tag"
-            self._stop(f"the tag '{tag}' has no meaning here", span, hint=hint)
+            hint = "tags have no meaning here: values get their type from the schema"
+            self._stop("a text that starts with '!' must be quoted", span, hint=hint)
         return bool(tag)
 
     def _stop(self, message: str, at: Span, hint: str | None = None) -> None:
