@@ -146,6 +146,8 @@ def _provenance(manifest: Manifest) -> Iterator[str]:
     yield _table(["graph", "from"], rows)
     toolchain = manifest["toolchain"]
     tools = [[_code(name), _code(said)] for name, said in sorted(toolchain["tools"].items())]
+    builds = {graph["context"].get("sdk_build") for graph in manifest["graphs"].values()}
+    tools += [["SDK build, as the binary says", _code(said)] for said in sorted(builds - {None})]
     yield f"Compiled by the toolchain {_code(toolchain['name'])}:"
     yield _table(["tool", "version and digest"], tools)
     yield (

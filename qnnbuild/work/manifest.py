@@ -72,7 +72,8 @@ def _graph(
         # of the ONNX file and its side files: digest of {name: sha256}
         "source": {**graph["source"], "digest": source_digest},
         "comparison": facts.report["comparison"],
-        "on_cpu": facts.report["on_cpu"],
+        # what the compiler did, where it tells; else what prepare foresaw
+        "on_cpu": facts.facts.get("cpu_nodes", facts.report["on_cpu"]),
         "run_time_options": graph["run_time_options"],
         "context": dict(facts.facts),
         "prepared": graph["prepared"],

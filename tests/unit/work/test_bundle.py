@@ -94,7 +94,7 @@ def staged(files: Mapping[str, bytes | str], **params: Any) -> Run:
     for graph in values["graphs"]:
         given.setdefault(f"context-{graph}/{graph}_ctx.onnx", f"onnx of {graph}")
         given.setdefault(f"context-{graph}/{graph}_ctx_qnn.bin", f"binary of {graph}")
-        given.setdefault(f"facts-{graph}/facts.json", '{"soc_type": "SM8750", "arch": 79}')
+        given.setdefault(f"facts-{graph}/facts.json", '{"sdk_build": "v2.51.0.1", "arch": 79}')
         given.setdefault(f"report-{graph}/report.json", json.dumps(REPORT))
     for name, data in given.items():
         path = Path("in", name)
@@ -131,11 +131,14 @@ def test_the_card_of_a_bundle(golden):
 
 
 def test_the_card_of_two_graphs_that_may_not_be_passed_on(golden):
-    slow = {"operator": "ai.onnx:Erf", "node": "gelu", "why": "not supported"}
-    report = {**REPORT, "on_cpu": [slow], "comparison": {"why_not": "it is random"}}
+    slow = {"operator": "ai.onnx:Erf", "node": "gelu", "reason": "not supported"}
+    report = {**REPORT, "comparison": {"why_not": "it is random"}}
     two = {"vad": GRAPH, "head": {**GRAPH, "run_time_options": {"htp_performance_mode": "burst"}}}
     run = staged(
-        {"report-head/report.json": json.dumps(report)},
+        {
+            "report-head/report.json": json.dumps(report),
+            "facts-head/facts.json": json.dumps({"cpu_nodes": [slow]}),
+        },
         graphs=two,
         variant="10s",
         description="",
