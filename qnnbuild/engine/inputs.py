@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+import posixpath
+from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
 
 from qnnbuild.actions.action import Action, SourceFiles, SourceOnnx
 from qnnbuild.actions.record import Tree
-from qnnbuild.digest import Digest, digest_file
+from qnnbuild.digest import Digest, digest_bytes, digest_file
 from qnnbuild.engine.records import Records
 from qnnbuild.engine.stats import Stats
 from qnnbuild.engine.store import Store, copy_file
-from qnnbuild.errors import RecipeError, did_you_mean
+from qnnbuild.errors import RecipeError, Span, did_you_mean
+
+if TYPE_CHECKING:
+    from onnx import GraphProto, TensorProto
+
+STAGED = "model.onnx"
+"""What an ONNX file is called inside an action, so that its own name is in no key."""
 
 
 class Changed(Exception):
@@ -40,11 +48,18 @@ class Inputs:
         """Digests of a source input as it is now."""
         files = {}
         for inside, path in self.files(action, name).items():
-            digest = self.stats.digest(path)
-            if digest is None:
-                raise self._missing(action, name, path)
-            files[inside] = (digest, path.stat().st_size)
+            files[inside] = (self._digest(action, name, path), path.stat().st_size)
         return Tree(files=files)
+
+    def _digest(self, action: Action, name: str, path: Path) -> Digest:
+        try:
+            digest = self.stats.digest(path)
+        except PermissionError as error:
+            shown = os.path.relpath(path, self.root)
+            raise RecipeError(f"{shown} may not be read", at=_place(action, name)) from error
+        if digest is None:
+            raise self._missing(action, name, path)
+        return digest
 
     def stage(self, action: Action, name: str, tree: Tree, to: Path) -> None:
         """Real copies of a source input; they are what was digested, or Changed is raised."""
@@ -54,34 +69,44 @@ class Inputs:
         for inside, (digest, _) in tree.files.items():
             copy = to / inside
             copy.parent.mkdir(parents=True, exist_ok=True)
-            copy_file(paths[inside], copy)
+            try:
+                copy_file(paths[inside], copy)
+            except FileNotFoundError as error:
+                raise Changed from error
             if digest_file(copy) != digest:
                 raise Changed
 
     def _onnx_files(self, action: Action, name: str, source: SourceOnnx) -> dict[str, Path]:
         path = self.root / source.path
-        digest = self.stats.digest(path) if path.is_file() else None
-        if digest is None:
-            raise self._missing(action, name, path)
-        files = {"model.onnx": path}
-        for side in self._side_files(path, digest):
-            if _is_inside(side) and (path.parent / side).is_file():
-                files[side] = path.parent / side
+        files = {STAGED: path}
+        for side in self._side_files(path, self._digest(action, name, path)):
+            if not _is_inside(side) or not (path.parent / side).is_file():
+                continue
+            if posixpath.normpath(side) == STAGED:
+                raise RecipeError(
+                    f"{source.path} has its weights in a file that is called {STAGED}",
+                    at=_place(action, name),
+                    hint="that is the model's own name while it is built: rename the weights",
+                )
+            files[side] = path.parent / side
         return files
 
     def _side_files(self, path: Path, digest: Digest) -> tuple[str, ...]:
-        """Names of external data in the file; what is wrong with them is told by the fetch action."""
+        """Names of external data in the file; the fetch action tells what is wrong with them."""
         names = self.records.side_files(digest)
         if names is None:
-            names = side_files(path)
-            self.records.keep_side_files(digest, names)
+            names, read = side_files(path)
+            if read == digest:  # otherwise it was edited since: staging will find that out
+                self.records.keep_side_files(digest, names)
         return names
 
     def _matching(self, action: Action, name: str, source: SourceFiles) -> dict[str, Path]:
         files = {}
         for pattern in source.patterns:
+            if not _is_inside(pattern):
+                raise RecipeError(f"{pattern} is not in this repo", at=_place(action, name))
             if any(c in pattern for c in "*?["):
-                found = sorted(p for p in self.root.glob(pattern) if p.is_file())
+                found = _glob(self.root, pattern)
             else:
                 found = [p for p in [self.root / pattern] if p.is_file()]
             if not found:
@@ -93,12 +118,28 @@ class Inputs:
         shown = os.path.relpath(path, self.root)
         if path.is_dir():
             message, hint = f"{shown} is a folder, a file is wanted", None
+        elif path.is_symlink():
+            message, hint = f"{shown} is a link to what is not there: {os.readlink(path)}", None
         else:
             message = f"no such file: {shown}"
             near = sorted(p.name for p in path.parent.iterdir()) if path.parent.is_dir() else []
             hint = did_you_mean(path.name, near, otherwise="paths are relative to the repo's root")
-        place = action.places.get(name) or action.places.get("source") or action.places.get("graph")
-        return RecipeError(message, at=place, hint=hint)
+        return RecipeError(message, at=_place(action, name), hint=hint)
+
+
+def _place(action: Action, name: str) -> Span | None:
+    return action.places.get(name) or action.places.get("source") or action.places.get("graph")
+
+
+def _glob(root: Path, pattern: str) -> list[Path]:
+    """The files that match, sorted. Hidden ones, such as editors leave, only when asked for."""
+    if PurePosixPath(pattern).name == "**":
+        pattern += "/*"  # up to Python 3.12 a last ** matches no files
+    asked = any(part.startswith(".") for part in PurePosixPath(pattern).parts)
+    found = (p for p in root.glob(pattern) if p.is_file())
+    return sorted(
+        p for p in found if asked or not any(n.startswith(".") for n in p.relative_to(root).parts)
+    )
 
 
 def stage_artifacts(store: Store, tree: Tree, to: Path) -> None:
@@ -109,25 +150,29 @@ def stage_artifacts(store: Store, tree: Tree, to: Path) -> None:
         store.copy(digest, copy)
 
 
-def side_files(path: Path) -> tuple[str, ...]:
-    """The external data that an ONNX file names, each once; none when it is not a whole ONNX file."""
+def side_files(path: Path) -> tuple[tuple[str, ...], Digest]:
+    """The external data that an ONNX file names, each once, and the digest of what was read.
+
+    A file that is not a whole ONNX file names none.
+    """
     import onnx  # costs 0.15 s: only when a file is new
     from google.protobuf.message import DecodeError
     from onnx.external_data_helper import uses_external_data
 
     model = onnx.ModelProto()
+    data = path.read_bytes()
     try:
-        model.ParseFromString(path.read_bytes())
+        model.ParseFromString(data)
     except DecodeError:
-        return ()
+        return (), digest_bytes(data)
     names: dict[str, None] = {}
     for tensor in _tensors(model.graph):
         if uses_external_data(tensor):
             names.update((e.value, None) for e in tensor.external_data if e.key == "location")
-    return tuple(names)
+    return tuple(names), digest_bytes(data)
 
 
-def _tensors(graph):  # type: ignore[no-untyped-def]
+def _tensors(graph: GraphProto) -> Iterator[TensorProto]:
     yield from graph.initializer
     for node in graph.node:
         for attribute in node.attribute:
