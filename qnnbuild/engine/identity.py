@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ast
 import importlib.metadata
-import importlib.util
 import re
 import sys
 from collections.abc import Iterator, Mapping
@@ -13,6 +11,7 @@ from pathlib import Path
 
 from qnnbuild.actions.action import Action
 from qnnbuild.digest import Digest, digest_bytes, digest_json
+from qnnbuild.engine.closure import Closure
 from qnnbuild.engine.stats import Stats
 from qnnbuild.errors import ToolError
 
@@ -20,11 +19,12 @@ LIBRARY = re.compile(r"\.so(\.\d+)*$")
 
 
 class Identity:
-    """Measures each tool once a run. "package:NAME" is a Python package, "python" the interpreter."""
+    """Measures each tool once. "package:NAME" is a Python package, "python" the interpreter."""
 
     def __init__(self, stats: Stats) -> None:
         self.stats = stats
         self._found: dict[str, str] = {}
+        self._closure = Closure()
 
     def of(self, action: Action) -> Mapping[str, str]:
         names = list(action.tools)
@@ -36,7 +36,13 @@ class Identity:
         found = self._found.get(name)
         if found is None:
             kind, _, rest = name.partition(":")
-            found = self._found[name] = _KINDS[kind](self, rest)
+            kinds = {
+                "package": self._package,
+                "packages": self._packages,
+                "code": self._code,
+                "python": self._python,
+            }
+            found = self._found[name] = kinds[kind](rest)
         return found
 
     def _package(self, name: str) -> str:
@@ -49,9 +55,17 @@ class Identity:
         return f"{package.version} sha256:{digest_json(self._contents(package))}"
 
     def _contents(self, package: importlib.metadata.Distribution) -> dict[str, str]:
-        """Relative name → digest. Libraries are read, for they are the tools; the rest is as recorded."""
+        """Relative name → digest. Libraries are read, for they are the tools; the rest is as said.
+
+        Raises ToolError when the package does not say which files it has.
+        """
         contents = {}
-        for file in package.files or []:
+        if package.files is None:
+            raise ToolError(
+                f"the Python package '{package.metadata['Name']}' has no list of its files",
+                hint="install it with pip, in a virtual environment",
+            )
+        for file in package.files:
             if ".dist-info" in file.parts[0] or file.parts[0] == ".." or file.suffix == ".pyc":
                 continue
             if file.hash is None or LIBRARY.search(file.name):
@@ -62,19 +76,18 @@ class Identity:
         return contents
 
     def _code(self, module: str) -> str:
-        """The module and all of its own package that it imports, found without running it."""
-        texts = [[path.name, self._text(path)] for path in self.code_files(module)]
+        """The module and all that it imports of its own, found without running it."""
+        texts = {name: self._text(path) for name, path in self._named(module).items()}
         return f"sha256:{digest_json(texts)}"
 
     def code_files(self, module: str) -> tuple[Path, ...]:
         """The files that `_code` reads: sources, and the JSON data that lies beside each."""
-        files: dict[Path, None] = {}
-        for path in _closure(module):
-            files[path] = None
-            data = path.with_suffix(".json")
-            if data.exists():
-                files[data] = None
-        return tuple(sorted(files))
+        return tuple(self._named(module).values())
+
+    def _named(self, module: str) -> dict[str, Path]:
+        named = self._closure.files(module)
+        data = {f"{name}.json": path.with_suffix(".json") for name, path in named.items()}
+        return named | {name: path for name, path in data.items() if path.exists()}
 
     def _text(self, path: Path) -> Digest:
         return self.stats.digest(path) or digest_bytes(b"")
@@ -102,53 +115,3 @@ class Identity:
                 for file in package.files or []:
                     if LIBRARY.search(file.name) or file.name == "RECORD":
                         yield Path(str(file.locate()))
-
-
-_KINDS = {
-    "package": Identity._package,
-    "packages": Identity._packages,
-    "code": Identity._code,
-    "python": Identity._python,
-}
-
-
-def _closure(module: str) -> list[Path]:
-    top = module.partition(".")[0]
-    found: dict[str, Path] = {}
-    waiting = [module]
-    while waiting:
-        name = waiting.pop()
-        if name in found:
-            continue
-        spec = importlib.util.find_spec(name)
-        if spec is None or spec.origin is None or not spec.origin.endswith(".py"):
-            continue
-        path = found[name] = Path(spec.origin)
-        waiting.extend(n for n in _imports(name, path) if n.partition(".")[0] == top)
-    return list(found.values())
-
-
-def _imports(name: str, path: Path) -> Iterator[str]:
-    is_package = path.name == "__init__.py"
-    for node in ast.walk(ast.parse(path.read_bytes())):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            base = node.module or ""
-            if node.level:
-                parts = name.split(".")
-                kept = parts[: len(parts) - node.level + is_package]
-                base = ".".join([*kept, base] if base else kept)
-            yield base
-            yield from (f"{base}.{alias.name}" for alias in node.names if _exists(base, alias.name))
-
-
-def _exists(base: str, name: str) -> bool:
-    """Whether `from base import name` names a module rather than something in it."""
-    spec = importlib.util.find_spec(base)
-    folders = spec.submodule_search_locations if spec else None
-    return any(
-        (Path(f) / f"{name}.py").exists() or (Path(f) / name / "__init__.py").exists()
-        for f in folders or []
-    )
-
