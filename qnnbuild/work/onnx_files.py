@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PureWindowsPath
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
+import numpy as np
 import onnx
 import onnx.external_data_helper
-from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
-from onnx import ModelProto, TensorProto
+from google.protobuf.message import DecodeError
+from onnx import ModelProto, TensorProto, numpy_helper
 
 from qnnbuild.work.first_bytes import look
 from qnnbuild.work.run import WorkError
@@ -218,6 +219,21 @@ def load_side_files(model: ModelProto, folder: Path, *, below: int | None = None
             onnx.external_data_helper.load_external_data_for_tensor(tensor, str(folder))
             tensor.data_location = TensorProto.DEFAULT
             del tensor.external_data[:]
+
+
+def elements(tensor: TensorProto, folder: Path) -> np.ndarray[Any, np.dtype[Any]]:
+    """All elements in a row; those of a side file are mapped, not read."""
+    if tensor.data_location != TensorProto.EXTERNAL:
+        return numpy_helper.to_array(tensor).ravel()
+    piece = _piece(tensor)
+    dtype = np.dtype(onnx.helper.tensor_dtype_to_np_dtype(tensor.data_type))
+    return np.memmap(
+        folder / piece.location,
+        dtype,
+        mode="r",
+        offset=piece.offset,
+        shape=(piece.length // dtype.itemsize,),
+    )
 
 
 def stored_bytes(model: ModelProto) -> int:

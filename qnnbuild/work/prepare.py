@@ -12,6 +12,7 @@ from typing import Any
 from onnx import ModelProto, TensorProto
 
 from qnnbuild.work import borders, names, shapes, versions
+from qnnbuild.work.branches import take_branches
 from qnnbuild.work.casts import cast_graph
 from qnnbuild.work.fold import ASIDE_FROM, put_back, simplify, weights_aside
 from qnnbuild.work.onnx_files import (
@@ -58,6 +59,7 @@ class Story:
     functions: list[str] = field(default_factory=list)
     cast_places: int = 0
     repairs: dict[str, list[str]] = field(default_factory=dict)
+    branches: list[str] = field(default_factory=list)  # Ifs that were decided
     borders: dict[str, str] = field(default_factory=dict)
     left: list[Left] = field(default_factory=list)
 
@@ -119,7 +121,7 @@ def _rewritten(
     if wishes.cast:
         story.cast_places = cast_graph(model, wishes.cast)
     with weights_aside(model) as aside:
-        model = shapes.infer(model)
+        model, story.branches = take_branches(shapes.infer(model))
         if wishes.simplify:
             model = shapes.infer(
                 simplify(run, model, before=before, max_fold_bytes=wishes.max_fold_bytes)
@@ -139,7 +141,7 @@ def _check_what_runs(run: Run, wishes: Wishes, model: ModelProto, story: Story) 
     names.check_borders(model)
     versions.check_known(model)
     borders.check_no_doubles(model)
-    check_ranges(run, model, fp16=wishes.fp16)
+    check_ranges(run, model, run.inputs["model"], fp16=wishes.fp16)
     story.left = check_operators(run, model, cpu_fallback=wishes.cpu_fallback)
 
 
@@ -182,6 +184,7 @@ def _report(wishes: Wishes, model: ModelProto, story: Story, proof: Proof) -> di
         "renamed": story.renamed,
         "sorted": story.was_sorted,
         "functions_inlined": story.functions,
+        "branches_taken": story.branches,
         "constants": dict(wishes.constants),
         "cast": {"types": dict(wishes.cast), "places": story.cast_places},
         "borders": story.borders,

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from onnx import ModelProto, NodeProto, TensorProto, numpy_helper
 
+from qnnbuild.work.onnx_files import elements
 from qnnbuild.work.run import Run, WorkError
 from qnnbuild.work.walk import label, nodes
 
@@ -20,16 +23,16 @@ _COUNTING = ("Add", "Sub", "Mul", "Div", "Mod", "Equal", "Less", "Greater", "Les
 """Here a whole number beyond int32 counts; in Slice and the like it only means the end."""
 
 
-def check_ranges(run: Run, model: ModelProto, *, fp16: bool) -> None:
+def check_ranges(run: Run, model: ModelProto, source: Path, *, fp16: bool) -> None:
     """Refuse weights beyond fp16 when that computes, and scales of 0; tell what may be harmless."""
     readers = _readers(model)
     for tensor in model.graph.initializer:
         used = readers.get(tensor.name, [])
         _check_scale(tensor, used)
         if fp16 and tensor.data_type in (TensorProto.FLOAT, TensorProto.BFLOAT16):
-            _check_fp16(run, tensor, used)
+            _check_fp16(run, tensor, used, _peak(tensor, source))
         elif tensor.data_type == TensorProto.INT64:
-            _check_int32(run, tensor, used)
+            _check_int32(run, tensor, used, _peak(tensor, source))
 
 
 def _readers(model: ModelProto) -> Mapping[str, list[tuple[NodeProto, int]]]:
@@ -53,8 +56,9 @@ def _check_scale(tensor: TensorProto, used: list[tuple[NodeProto, int]]) -> None
         )
 
 
-def _check_fp16(run: Run, tensor: TensorProto, used: list[tuple[NodeProto, int]]) -> None:
-    peak = _peak(tensor)
+def _check_fp16(
+    run: Run, tensor: TensorProto, used: list[tuple[NodeProto, int]], peak: float
+) -> None:
     if peak <= FP16_MAX:
         return
     weighted = [node for node, _ in used if node.op_type in _WEIGHTED]
@@ -71,8 +75,9 @@ def _check_fp16(run: Run, tensor: TensorProto, used: list[tuple[NodeProto, int]]
     )
 
 
-def _check_int32(run: Run, tensor: TensorProto, used: list[tuple[NodeProto, int]]) -> None:
-    peak = _peak(tensor)
+def _check_int32(
+    run: Run, tensor: TensorProto, used: list[tuple[NodeProto, int]], peak: float
+) -> None:
     counting = [node for node, _ in used if node.op_type in _COUNTING]
     if peak > 2**31 and counting:
         run.warn(
@@ -81,15 +86,12 @@ def _check_int32(run: Run, tensor: TensorProto, used: list[tuple[NodeProto, int]
         )
 
 
-def _peak(tensor: TensorProto) -> float:
+def _peak(tensor: TensorProto, source: Path) -> float:
     """The greatest finite magnitude; an infinite weight stays infinite in every type."""
-    return max(_peaks(tensor), default=0.0)
+    return max(_peaks(elements(tensor, source)), default=0.0)
 
 
-def _peaks(tensor: TensorProto) -> Iterator[float]:
-    if tensor.data_location == TensorProto.EXTERNAL:
-        return  # models beyond 2 GiB keep their big weights outside; the verify step runs them
-    flat = numpy_helper.to_array(tensor).ravel()
+def _peaks(flat: np.ndarray[Any, np.dtype[Any]]) -> Iterator[float]:
     for start in range(0, flat.size, 1 << 20):
         part = np.abs(flat[start : start + (1 << 20)].astype(np.float64))
         finite = part[np.isfinite(part)]

@@ -14,7 +14,7 @@ from qnnbuild.work.repairs import (
     default_activations,
     gather_nd,
     gelu,
-    scaled_variance,
+    two_pass_variance,
 )
 from qnnbuild.work.repairs.editing import Repair
 from qnnbuild.work.run import Run, WorkError
@@ -24,7 +24,7 @@ REPAIRS: tuple[Repair, ...] = (
     default_activations.REPAIR,
     gather_nd.REPAIR,
     gelu.REPAIR,
-    scaled_variance.REPAIR,
+    two_pass_variance.REPAIR,
 )
 
 

@@ -103,3 +103,7 @@ class View:
 
 def attribute(node: NodeProto, name: str, default: int) -> int:
     return next((int(a.i) for a in node.attribute if a.name == name), default)
+
+
+def numbers(node: NodeProto, name: str) -> list[int]:
+    return next((list(a.ints) for a in node.attribute if a.name == name), [])
