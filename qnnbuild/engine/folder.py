@@ -4,17 +4,28 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 from qnnbuild.actions.record import Tree
-from qnnbuild.engine.store import Store, copy_file, place
+from qnnbuild.digest import Digest, Json, canonical, digest_bytes
+from qnnbuild.engine.inputs import is_inside
+from qnnbuild.engine.store import Store, place
 from qnnbuild.report.index import index
 
 MANIFEST = "manifest.json"
 """Written last and removed first: a folder that has one is whole."""
+
+UNFINISHED = ".unfinished.json"
+"""Lists all that may be there while files are exchanged, so that a kill leaves nothing unknown."""
+
+INDEX = "index.json"
+
+BESIDE = re.compile(r"\..+\.[0-9a-f]{32}\.new")
+"""What a file is called until it is whole."""
 
 
 class BuildFolder:
@@ -24,12 +35,15 @@ class BuildFolder:
 
     def missing(self, lands: str, tree: Tree) -> tuple[str, ...]:
         """What of `tree` is not in the folder as it should be, in words."""
+        where = f"{self.root.name}/{lands}"
         wrong = []
         for path, (digest, _) in tree.files.items():
             found = self.store.stats.digest(self.root / lands / path)
             if found != digest:
                 what = "is missing" if found is None else "was changed"
-                wrong.append(f"{self.root.name}/{lands}/{path} {what}")
+                wrong.append(f"{where}/{path} {what}")
+        if (self.root / lands / UNFINISHED).exists():
+            wrong.append(f"{where} was left half done")
         return tuple(wrong)
 
     def put(self, lands: str, tree: Tree) -> bool:
@@ -37,21 +51,32 @@ class BuildFolder:
         if not self.missing(lands, tree):
             return False
         folder = self.root / lands
-        old = _files_of(folder / MANIFEST)
-        (folder / MANIFEST).unlink(missing_ok=True)
-        for path in old - tree.files.keys():
-            (folder / path).unlink(missing_ok=True)
-        for path in sorted(tree.files, key=lambda path: (path == MANIFEST, path)):
-            self._put_file(folder / path, tree.files[path][0])
+        # two builds at once would mix two bundles under one manifest
+        with self.store.locked(digest_bytes(os.fsencode(os.path.abspath(folder)))):
+            self._exchange(folder, tree)
         return True
 
-    def _put_file(self, path: Path, digest: str) -> None:
+    def _exchange(self, folder: Path, tree: Tree) -> None:
+        old = _files_of(folder) - tree.files.keys()
+        listed: Json = {"files": sorted([*old, *tree.files])}
+        place(folder / UNFINISHED, canonical(listed))
+        (folder / MANIFEST).unlink(missing_ok=True)
+        for name in old:
+            _take_away(folder, name)
+        for path in folder.rglob(".*.new"):  # of a build that was killed
+            if BESIDE.fullmatch(path.name):
+                path.unlink()
+        for name in sorted(tree.files, key=lambda name: (name == MANIFEST, name)):
+            self._put_file(folder / name, tree.files[name][0])
+        (folder / UNFINISHED).unlink()
+
+    def _put_file(self, path: Path, digest: Digest) -> None:
         if self.store.stats.digest(path) == digest:
             return
         path.parent.mkdir(parents=True, exist_ok=True)
         new = path.with_name(f".{path.name}.{uuid4().hex}.new")
         try:
-            copy_file(self.store.path(digest), new)
+            self.store.copy(digest, new)
             os.replace(new, path)
         finally:
             new.unlink(missing_ok=True)
@@ -60,18 +85,22 @@ class BuildFolder:
     def clean(self, lands: str, *, dry_run: bool = False) -> list[str]:
         """Remove a bundle's files and the folders that are empty then; return what that is."""
         folder = self.root / lands
-        there = [p for p in sorted(_files_of(folder / MANIFEST)) if (folder / p).exists()]
-        removed = [f"{self.root.name}/{lands}/{path}" for path in there]
-        if dry_run:
-            return removed
-        for path in there:
-            (folder / path).unlink()
-        for parent in (folder, *folder.relative_to(self.root).parents):
-            try:
-                (self.root / parent).rmdir()
-            except OSError:  # somebody else's files are in it, or it is gone
-                break
-        return removed
+        there = sorted(p for p in {*_files_of(folder), UNFINISHED} if _is_file(folder / p))
+        if not dry_run:
+            for path in there:
+                _take_away(folder, path)
+            _remove_empty(folder, up_to=self.root.parent)
+        return [f"{self.root.name}/{lands}/{path}" for path in there]
+
+    def reindex(self) -> None:
+        """Write index.json over what the folder has, as after `clean`; without a bundle, none."""
+        found = {path: _read(self.root / path / MANIFEST) or {} for path in self._known()}
+        manifests = {path: manifest for path, manifest in found.items() if "chip" in manifest}
+        if manifests:
+            self._write_index(manifests)
+        else:
+            (self.root / INDEX).unlink(missing_ok=True)
+            _remove_empty(self.root, up_to=self.root.parent)
 
     def finish(self, bundles: Mapping[str, Tree], *, keep: frozenset[str] = frozenset()) -> None:
         """Write index.json over the bundles that are there, when it changed.
@@ -85,11 +114,13 @@ class BuildFolder:
             manifest = _read(self.root / path / MANIFEST)
             if path not in manifests and manifest and manifest.get("model") in keep:
                 manifests[path] = manifest
-        if not manifests and not self.root.exists():
-            return
+        if manifests or self.root.exists():
+            self._write_index(manifests)
+
+    def _write_index(self, manifests: Mapping[str, dict[str, Any]]) -> None:
         text = json.dumps(index(manifests), indent=2, ensure_ascii=False, sort_keys=True) + "\n"
-        path = self.root / "index.json"
-        if not path.exists() or path.read_text(encoding="utf-8") != text:
+        path = self.root / INDEX
+        if not path.exists() or path.read_bytes() != text.encode():
             place(path, text.encode())
 
     def _known(self) -> list[str]:
@@ -102,12 +133,39 @@ class BuildFolder:
 def _read(path: Path) -> dict[str, Any] | None:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-    except (FileNotFoundError, ValueError):
+    except (FileNotFoundError, IsADirectoryError, NotADirectoryError, ValueError):
         return None
     return found if isinstance(found, dict) else None
 
 
-def _files_of(manifest: Path) -> set[str]:
-    """The files that a bundle's manifest lists, which are all that is ours in its folder."""
-    files = (_read(manifest) or {}).get("files", {})
-    return {path for path in files if not path.startswith(("/", ".."))} | {MANIFEST}
+def _files_of(folder: Path) -> set[str]:
+    """The files that are ours in a folder: what its manifest lists, or a put that was killed."""
+    ours = {MANIFEST}
+    for name in (MANIFEST, UNFINISHED):
+        listed = (_read(folder / name) or {}).get("files")
+        if isinstance(listed, dict | list):
+            ours.update(p for p in listed if isinstance(p, str) and is_inside(p))
+    return ours
+
+
+def _take_away(folder: Path, name: str) -> None:
+    """Remove a file of ours and the folders that it leaves empty; a folder in its place stays."""
+    path = folder / name
+    if _is_file(path):
+        path.unlink()
+    _remove_empty(path.parent, up_to=folder)
+
+
+def _is_file(path: Path) -> bool:
+    return path.is_symlink() or path.is_file()
+
+
+def _remove_empty(folder: Path, *, up_to: Path) -> None:
+    while folder != up_to:
+        try:
+            folder.rmdir()
+        except FileNotFoundError:
+            pass
+        except OSError:  # somebody else's files are in it
+            return
+        folder = folder.parent

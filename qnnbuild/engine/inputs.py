@@ -80,7 +80,7 @@ class Inputs:
         path = self.root / source.path
         files = {STAGED: path}
         for side in self._side_files(path, self._digest(action, name, path)):
-            if not _is_inside(side) or not (path.parent / side).is_file():
+            if not is_inside(side) or not (path.parent / side).is_file():
                 continue
             if posixpath.normpath(side) == STAGED:
                 raise RecipeError(
@@ -103,7 +103,7 @@ class Inputs:
     def _matching(self, action: Action, name: str, source: SourceFiles) -> dict[str, Path]:
         files = {}
         for pattern in source.patterns:
-            if not _is_inside(pattern):
+            if not is_inside(pattern):
                 raise RecipeError(f"{pattern} is not in this repo", at=_place(action, name))
             if any(c in pattern for c in "*?["):
                 found = _glob(self.root, pattern)
@@ -183,7 +183,8 @@ def _tensors(graph: GraphProto) -> Iterator[TensorProto]:
                     yield from _tensors(inner)
 
 
-def _is_inside(name: str) -> bool:
+def is_inside(name: str) -> bool:
+    """Whether a relative path stays in the folder that it starts from."""
     path = PurePosixPath(name)
     return bool(name) and not path.is_absolute() and ".." not in path.parts and "\\" not in name
 
