@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -15,17 +15,19 @@ from qnnbuild.actions.plan import Plan
 from qnnbuild.actions.record import Record, Tree
 from qnnbuild.actions.why import changes
 from qnnbuild.digest import Digest, Json, canonical, digest_bytes
+from qnnbuild.engine.folder import BuildFolder
 from qnnbuild.engine.identity import Identity
 from qnnbuild.engine.inputs import Changed, Inputs, digests, stage_artifacts
-from qnnbuild.engine.folder import BuildFolder
 from qnnbuild.engine.records import Records
 from qnnbuild.engine.runner import Cancelled, Made, Runner
 from qnnbuild.engine.state import Current, How, Outcome, Stale, State, Waits
-from qnnbuild.engine.store import Store
-from qnnbuild.errors import StoreError
+from qnnbuild.engine.store import Store, on_disk
+from qnnbuild.errors import QnnbuildError, StoreError
 
 TRIES = 3
 """How often an action starts again because a source was edited while it was copied."""
+
+PROVENANCE = "provenance.json"
 
 
 @dataclass
@@ -148,7 +150,7 @@ class Builder:
             return self.record(source.action).outputs[source.output]
         if isinstance(source, Provenance):
             text = self.provenance(action)
-            return Tree(files={"provenance.json": (digest_bytes(text), len(text))})
+            return Tree(files={PROVENANCE: (digest_bytes(text), len(text))})
         return self.inputs.tree(action, name)
 
     def record(self, name: str) -> Record:
@@ -177,20 +179,22 @@ class Builder:
     def make(self, name: str, *, force: bool = False) -> Outcome:
         """Bring `name` up to date; what it needs must be current. Raises what went wrong."""
         action = self.plan[name]
-        for _ in range(TRIES):
-            try:
-                outcome = self._make(action, force=force)
-                break
-            except Changed:
-                self._settle(name)
-        else:
-            raise StoreError(f"the sources of {name} change all the time while they are read")
-        if action.lands is not None:
-            mended = self.folder.put(action.lands, _only(outcome.record))
-            if mended and outcome.how == "reused":
-                outcome = Outcome(name=name, how="restored", record=outcome.record)
+        with on_disk(f"{name} cannot be kept"):
+            outcome = self._make_of_one_reading(action, force=force)
+            if action.lands is not None:
+                mended = self.folder.put(action.lands, _only(outcome.record))
+                if mended and outcome.how == "reused":
+                    outcome = replace(outcome, how="restored", saved_s=0.0)
         self._settle(name)
         return outcome
+
+    def _make_of_one_reading(self, action: Action, *, force: bool) -> Outcome:
+        for _ in range(TRIES):
+            try:
+                return self._make(action, force=force)
+            except Changed:
+                self._settle(action.name)
+        raise StoreError(f"the sources of {action.name} change all the time while they are read")
 
     def _make(self, action: Action, *, force: bool) -> Outcome:
         if self.runner.cancelled:
@@ -205,7 +209,9 @@ class Builder:
             record = None if again else self.records.get(key)
             if record is not None and not self._gone(record):
                 self.records.set_last({action.name: key})
-                return Outcome(name=action.name, how="reused", record=record, saved_s=record.seconds)
+                self._last[action.name] = key
+                saved_s = record.seconds
+                return Outcome(name=action.name, how="reused", record=record, saved_s=saved_s)
             return self._run(action, key, parts)
 
     def _run(self, action: Action, key: Digest, parts: dict[str, Json]) -> Outcome:
@@ -232,7 +238,10 @@ class Builder:
             if isinstance(source, OutputOf):
                 stages[name] = partial(stage_artifacts, self.store, tree)
             elif isinstance(source, Provenance):
-                stages[name] = partial(_write, self.provenance(action))
+                text = self.provenance(action)
+                if digest_bytes(text) != tree.files[PROVENANCE][0]:
+                    raise Changed  # another build made something of it anew just now
+                stages[name] = partial(_write, text)
             else:
                 stages[name] = partial(self.inputs.stage, action, name, tree)
         return stages
@@ -255,15 +264,19 @@ class Builder:
 
     def forget(self, names: Iterable[str]) -> None:
         """The next build runs `names` again, whatever the store holds."""
+        names = tuple(names)
         self.records.forget(names)
         self._forgotten = self.records.forgotten()
+        for name in names:
+            self._settle(name)
 
     def finish(self) -> None:
         """Keep what this build learned; write build/index.json."""
         if self._memo.found:
             self.records.set_last(self._memo.found)
         self.records.keep_stats(self.store.stats.news())
-        self.folder.finish(self._bundles(), keep=self.unseen)
+        with on_disk("the index of the bundles cannot be written"):
+            self.folder.finish(self._bundles(), keep=self.unseen)
         self.runner.workers.close()
 
     def _bundles(self) -> dict[str, Tree]:
@@ -271,7 +284,10 @@ class Builder:
         bundles = {}
         for action in self.plan:
             if action.lands is not None:
-                state = self._record_state(action.name)
+                try:
+                    state = self._record_state(action.name)
+                except QnnbuildError:  # told where it was asked for; the others are there
+                    continue
                 if isinstance(state, Current):
                     bundles[action.lands] = _only(state.record)
         return bundles
@@ -320,4 +336,4 @@ def _digests(record: Record) -> dict[str, Digest]:
 
 
 def _write(text: bytes, to: Path) -> None:
-    (to / "provenance.json").write_bytes(text)
+    (to / PROVENANCE).write_bytes(text)

@@ -145,6 +145,16 @@ def copy_file(source: Path, to: Path) -> None:
             shutil.copyfileobj(read, write, 1 << 20)
 
 
+@contextmanager
+def on_disk(what: str) -> Iterator[None]:
+    """Tell what the disk refuses (it is full, read-only, not ours) as StoreError."""
+    try:
+        yield
+    except OSError as error:
+        facts = [("file", os.fsdecode(error.filename))] if error.filename else []
+        raise StoreError(f"{what}: {error.strerror or error}", facts=facts) from error
+
+
 def place(path: Path, contents: bytes) -> None:
     """Write beside, then rename: nobody ever sees half a file."""
     path.parent.mkdir(parents=True, exist_ok=True)
