@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from qnnbuild.digest import Json
 from qnnbuild.errors import Problem, Span, did_you_mean
+from qnnbuild.model.chips import says_of_itself
 from qnnbuild.model.recipe import Chip, ContextOptions, Graph, Scalar
 from qnnbuild.toolchains.ort_options import BY_NAME, ELSEWHERE, Option, Scope
 from qnnbuild.toolchains.work import Work
@@ -69,9 +70,11 @@ def _compile_options(graph: Graph) -> Iterator[tuple[str, str]]:
 
 def _reads_back(graph: Graph, chip: Chip) -> dict[str, Json]:
     """What the binary must say of itself."""
-    vtcm_mb = graph.options.get(NAME, {}).get("vtcm_mb", chip.vtcm_mb)
-    known: dict[str, Json] = {"soc_type": chip.name, "arch": chip.arch, "vtcm_mb": int(vtcm_mb)}
-    return {name: chip.reads_back_as.get(name, value) for name, value in known.items()}
+    told: dict[str, Json] = dict(says_of_itself(chip))
+    del told["soc_model"]
+    if "vtcm_mb" in graph.options.get(NAME, {}):
+        told["vtcm_mb"] = int(graph.options[NAME]["vtcm_mb"])
+    return told
 
 
 def _precision_problems(graph: Graph, chip: Chip) -> Iterator[Problem]:
