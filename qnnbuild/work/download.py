@@ -8,6 +8,7 @@ import shutil
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 import requests
@@ -23,6 +24,8 @@ CONNECT_S = 20.0
 SILENCE_S = 60.0
 MAX_WAIT_S = 60.0  # what a server may ask for by Retry-After
 WORTH_ANOTHER_TRY = frozenset({408, 425, 429, 500, 502, 503, 504})
+
+CERTIFICATES = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE")
 
 HEADERS = {
     "User-Agent": "qnnbuild",
@@ -71,6 +74,10 @@ def download(url: str, to: Path) -> None:
             hint="http, https and file URLs can be downloaded",
             exit_code=2,
         )
+    try:
+        requests.Request("GET", url).prepare()
+    except NO_URL as error:
+        raise _no_url(url) from error
     part = _Part(path=to)
     with requests.Session() as session:
         session.verify = _certificates()
@@ -138,10 +145,19 @@ def _attempt(session: requests.Session, url: str, part: _Part) -> float | None:
             hint="REQUESTS_CA_BUNDLE names a file of certificates to trust",
         ) from error
     except (requests.RequestException, urllib3.exceptions.HTTPError) as error:
-        if isinstance(error, NO_URL):
-            raise _no_url(url) from error
+        if isinstance(error, NO_URL):  # the URL itself was looked at before
+            raise _bad_address(url, error) from error
         part.trouble.append(_reason(error))
         return 0.0
+
+
+def _bad_address(url: str, error: Exception) -> WorkError:
+    return WorkError(
+        "the proxy of this machine, or what the server points to, is no usable address",
+        place="source.url",
+        facts=[("url", shown(url)), ("reason", str(error))],
+        hint="http_proxy and https_proxy look like http://host:port",
+    )
 
 
 def _no_url(url: str) -> WorkError:
@@ -163,10 +179,21 @@ def _take(response: requests.Response, part: _Part) -> float | None:
     strong = etag if etag and not etag.startswith("W/") else None
     part.validator = strong or response.headers.get("Last-Modified")
     part.path.parent.mkdir(parents=True, exist_ok=True)
-    with part.path.open("ab" if more else "wb") as file:
+    with part.path.open("ab" if more else "wb", buffering=0) as file:
         for block in response.raw.stream(BLOCK, decode_content=False):
-            file.write(block)
+            _write(file, block)
     return None
+
+
+def _write(file: IO[bytes], block: bytes) -> None:
+    """The disk's trouble is not the server's: trying again would not help."""
+    try:
+        while block:
+            block = block[file.write(block) :]
+    except OSError as error:
+        raise WorkError(
+            f"the download cannot be written: {error.strerror}", place="source.url", exit_code=6
+        ) from error
 
 
 def _starts_at(response: requests.Response) -> int | None:
@@ -208,8 +235,19 @@ def _reason(error: Exception) -> str:
 
 
 def _certificates() -> str | bool:
-    """OpenSSL's variable, used by the rest of the machine; requests knows only its own."""
-    return os.environ.get("SSL_CERT_FILE") or True
+    """requests' own variables, then OpenSSL's, which the rest of the machine uses."""
+    for name in CERTIFICATES:
+        path = os.environ.get(name)
+        if path and not Path(path).exists():
+            raise WorkError(
+                "the file of trusted certificates is not there",
+                place="source.url",
+                facts=[(name, path)],
+                hint=f"mend or unset {name}",
+            )
+        if path:
+            return path
+    return True
 
 
 def _copy_local(url: str, to: Path) -> None:

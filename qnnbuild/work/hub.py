@@ -37,7 +37,7 @@ class HubPackage:
         Path(got).replace(to)
 
     def _ask(self, what: str, **values: str) -> Any:
-        from huggingface_hub import errors  # noqa: PLC0415 - an optional extra
+        from huggingface_hub import errors  # an optional extra
 
         ask = getattr(self._hub.HfApi(), what)
         try:
@@ -89,7 +89,7 @@ def _library() -> ModuleType:
     for name, value in SETTINGS.items():
         os.environ.setdefault(name, value)
     try:
-        import huggingface_hub  # noqa: PLC0415 - an optional extra
+        import huggingface_hub  # an optional extra
     except ImportError as error:
         raise WorkError(
             "sources of the form `hub:` need the package huggingface_hub",

@@ -165,3 +165,28 @@ def test_a_git_lfs_pointer_in_an_archive_is_called_that(tmp_path):
         fetch_url(run_for("model", url=url, member="m.onnx", sha256="0" * 64))
 
     assert caught.value.message == "'m.onnx of a.zip' is a Git LFS pointer, not the model"
+
+
+@pytest.mark.parametrize("url", ["http://", "http://[::1", "http://a b/m.onnx", "http://h:99999/m"])
+def test_a_url_that_can_be_none_is_told_without_asking_anybody(url):
+    with pytest.raises(WorkError) as caught:
+        fetch_url(run_for("model", url=url, member=None, sha256="0" * 64))
+
+    assert caught.value.message == f"'{url}' is not the URL of a file"
+
+
+def test_a_scheme_that_nobody_downloads_is_told():
+    with pytest.raises(WorkError) as caught:
+        fetch_url(run_for("model", url="ftp://host/m.onnx", member=None, sha256="0" * 64))
+
+    assert caught.value.message == "a 'ftp' URL cannot be downloaded"
+
+
+def test_certificates_that_are_not_there_are_told_by_the_variable(tmp_path, monkeypatch):
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(tmp_path / "gone.pem"))
+
+    with pytest.raises(WorkError) as caught:
+        fetch_url(run_for("model", url="https://host/m.onnx", member=None, sha256="0" * 64))
+
+    assert caught.value.message == "the file of trusted certificates is not there"
+    assert caught.value.facts == (("REQUESTS_CA_BUNDLE", str(tmp_path / "gone.pem")),)
