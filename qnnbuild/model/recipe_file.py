@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -22,6 +23,7 @@ from qnnbuild.text.nodes import (
 from qnnbuild.text.reader import read_mapping
 
 RESERVED_AXES = ("model", "graph", "chip", "variant", "toolchain")
+MAX_VARIANTS = 1000
 ELSEWHERE = {"graph": "'source' and 'graphs'", "chip": "'bundle'"}
 
 
@@ -199,6 +201,16 @@ def _axes(recipe: RecipeFile) -> Iterator[Problem]:
         if name not in used and not _patterns(recipe):
             hint = f"put {{{name}}} where the variants differ, or leave the axis out"
             yield Problem(message=f"nothing uses the axis '{name}'", at=at, hint=hint)
+    number = math.prod(len(values) for values in recipe.axes.values())
+    if number > MAX_VARIANTS:
+        message = f"{number:,} variants are more than {MAX_VARIANTS:,}"
+        yield Problem(message=message, at=recipe.root.entries["variants"].key.span)
+    else:
+        yield from _same_folder(recipe)
+
+
+def _same_folder(recipe: RecipeFile) -> Iterator[Problem]:
+    """The first two variants that would fall together."""
     folded: dict[str, Variant] = {}
     for variant in recipe.variants():
         first = folded.setdefault(variant.name.casefold(), variant)
@@ -207,6 +219,7 @@ def _axes(recipe: RecipeFile) -> Iterator[Problem]:
             if first.name != variant.name:
                 message = f"the variants '{first.name}' and '{variant.name}' share a file name"
             yield Problem(message=message, at=recipe.root.entries["variants"].key.span)
+            return
 
 
 def _sources(recipe: RecipeFile) -> Iterator[Problem]:

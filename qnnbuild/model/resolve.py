@@ -83,16 +83,17 @@ class Resolver:
         if not self._overrides and not self._recipe.root.braces:
             return []  # all is as the reader has checked it
         problems: list[Problem] = []
-        first: dict[str, Node] = {}
+        first: dict[tuple[str, ...], Node] = {}
         seen: dict[int, Node] = {}  # the nodes too, so that no id is used again
 
-        def check(schema: Schema, place: str, node: Node) -> None:
+        def check(schema: Schema, place: tuple[str, ...], node: Node) -> None:
             if id(node) in seen:
                 return
             seen[id(node)] = node
             base = first.setdefault(place, node)
+            same = base is node
             problems.extend(
-                schema.check(node) if base is node else schema.check_changed(base, node)
+                schema.check(node, place) if same else schema.check_changed(base, node, place)
             )
 
         for hits in self._groups:
@@ -100,11 +101,11 @@ class Resolver:
                 applied = self._applied(hits, variant)
                 for name in self._recipe.graphs:
                     schema = recipe_schema().part("graphs", name)
-                    check(schema, f"graphs.{name}", self._graph_node(name, variant, applied)[1])
+                    check(schema, ("graphs", name), self._graph_node(name, variant, applied)[1])
                 top = filled(self._top(applied), self._values(variant), problems)
                 for key in ("license", "toolchain", "context", "bundle"):
                     if (value := top.get(key)) is not None:
-                        check(recipe_schema().part(key), key, value)
+                        check(recipe_schema().part(key), (key,), value)
         return problems
 
     def targets(self) -> list[Target]:

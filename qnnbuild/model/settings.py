@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from qnnbuild.errors import RecipeError, Span
-from qnnbuild.model.paths import repo_path
+from qnnbuild.model.graphs import paths_of
 from qnnbuild.model.recipe import Scalar
 from qnnbuild.model.schemas import settings_schema
-from qnnbuild.text.nodes import ListNode, MappingNode, Node, ScalarNode
+from qnnbuild.text.complaints import in_order
+from qnnbuild.text.nodes import MappingNode, ScalarNode
 from qnnbuild.text.reader import read_mapping, read_nodes
 
 SETTINGS_FILE = "qnnbuild.yaml"
@@ -45,15 +46,12 @@ def read_settings(text: str | bytes, file: str = SETTINGS_FILE) -> Settings:
     if root is not None:
         problems = [*problems, *settings_schema().check(root)]
     if root is None or problems:
-        raise RecipeError.of(
-            sorted(problems, key=lambda p: (p.at.line, p.at.column) if p.at else (0, 0))
-        )
-    wrong: list[RecipeError] = []
+        raise RecipeError.of(in_order(problems))
     value = settings_schema().typed(root)
     usual = Settings()
     settings = Settings(
-        recipes=_paths(root.get("recipes"), wrong) or usual.recipes,
-        chips=next(iter(_paths(root.get("chips"), wrong)), usual.chips),
+        recipes=paths_of(root.get("recipes"), problems) or usual.recipes,
+        chips=next(iter(paths_of(root.get("chips"), problems)), usual.chips),
         store=value.get("store"),
         threads=value.get("threads"),
         toolchains={
@@ -63,8 +61,8 @@ def read_settings(text: str | bytes, file: str = SETTINGS_FILE) -> Settings:
         defaults=root.mapping("defaults"),
         places={name: entry.key.span for name, entry in root.entries.items()},
     )
-    if wrong:
-        raise RecipeError.of([problem for error in wrong for problem in error.problems])
+    if problems:
+        raise RecipeError.of(in_order(problems))
     return settings
 
 
@@ -72,14 +70,3 @@ def _plugin(name: str, given: Mapping[str, Scalar], toolchains: MappingNode | No
     options = {key: value for key, value in given.items() if key != "plugin"}
     span = toolchains.entries[name].key.span if toolchains else None
     return Plugin(name=name, plugin=str(given["plugin"]), options=options, span=span)
-
-
-def _paths(node: Node | None, wrong: list[RecipeError]) -> tuple[str, ...]:
-    paths = []
-    for item in node.items if isinstance(node, ListNode) else [node] if node else []:
-        if isinstance(item, ScalarNode):
-            try:
-                paths.append(repo_path(item))
-            except RecipeError as error:
-                wrong.append(error)
-    return tuple(paths)

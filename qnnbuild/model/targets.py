@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from qnnbuild.errors import Problem, RecipeError
 from qnnbuild.model.chips import Chips
@@ -12,6 +12,7 @@ from qnnbuild.model.recipe import Chip, Target
 from qnnbuild.model.recipe_file import RecipeFile, read_recipe_file
 from qnnbuild.model.resolve import Resolver
 from qnnbuild.model.settings import Settings
+from qnnbuild.text.complaints import in_order
 from qnnbuild.text.nodes import ScalarNode
 
 Files = Sequence[tuple[str, str | bytes]]
@@ -43,7 +44,7 @@ def read_good_recipes(
         if recipe is not None and not wrong:
             found, wrong = _targets(recipe, select_once)
         targets += [] if wrong else found
-        problems += _in_order(wrong)
+        problems += in_order(wrong)
     return targets, problems
 
 
@@ -81,14 +82,6 @@ def _same_model(recipe: RecipeFile, models: dict[str, ScalarNode]) -> list[Probl
         return []
     message = f"a model is called '{first.value}' already"
     return [Problem(message=message, at=name.span, facts=(("first", str(first.span)),))]
-
-
-def _in_order(problems: Iterable[Problem]) -> list[Problem]:
-    """Each once, as they stand in the file."""
-    return sorted(
-        dict.fromkeys(problems),
-        key=lambda p: (p.at.file, p.at.line, p.at.column) if p.at else ("", 0, 0),
-    )
 
 
 _NUMBER_TO_SOME = re.compile(r"0[0-9]+|[0-9.]+[eE][-+]?[0-9]+|[0-9]+(?:_[0-9]+)+|0x[0-9a-fA-F]+")

@@ -26,6 +26,14 @@ _BOOLEANS = {
 }
 
 
+def in_order(problems: Iterable[Problem]) -> list[Problem]:
+    """Each once, as they stand in the file."""
+    return sorted(
+        dict.fromkeys(problems),
+        key=lambda p: (p.at.file, p.at.line, p.at.column) if p.at else ("", 0, 0),
+    )
+
+
 def branch_for(node: Node, branches: Sequence[Rules]) -> Rules:
     """The branch of a choice that `node` was meant as: by its kind, then by the keys it has."""
     fitting = [branch for branch in branches if _kind(node) in _kinds(branch)]
@@ -39,8 +47,9 @@ def branch_for(node: Node, branches: Sequence[Rules]) -> Rules:
 class Complaints:
     """Turns the errors of one check of `root` into problems, one for each mistake."""
 
-    def __init__(self, root: Node) -> None:
+    def __init__(self, root: Node, above: Sequence[str] = ()) -> None:
         self._root = root
+        self._above = tuple(above)  # keys that lead to the root
 
     def of(self, errors: Iterable[Any]) -> list[Problem]:
         told = [problem for error in errors for problem in self._told(error)]
@@ -80,7 +89,7 @@ class Complaints:
 
     def _one_of(self, given: list[str], ways: list[str], path: Path, node: MappingNode) -> Problem:
         """Exactly one key of several decides what the mapping is."""
-        word = _label(path)
+        word = self._label(path)
         if given:
             second = node.entries[given[1]].key
             return Problem(message=f"{word} is one of {_and(given)}, not both", at=second.span)
@@ -104,7 +113,7 @@ class Complaints:
         for name in missing:
             about = properties.get(name, {}).get("description")
             yield Problem(
-                message=f"'{name}' is missing" + (f" from {_label(path)}" if path else ""),
+                message=f"'{name}' is missing" + (f" from {self._label(path)}" if path else ""),
                 at=self._place(path, node),
                 hint=f"{name}: {about}" if about else None,
             )
@@ -120,7 +129,7 @@ class Complaints:
         return Problem(message=f"'{name}' {why}", at=at)
 
     def _type(self, wanted: str, rules: Rules, path: Path, node: Node) -> Problem:
-        word = _label(path)
+        word = self._label(path)
         message = f"{word} wants {wanted}, not {_shown(node)}"
         if not isinstance(node, ScalarNode):
             return Problem(message=message, at=self._place(path, node))
@@ -132,7 +141,7 @@ class Complaints:
         )
 
     def _value(self, error: Any, path: Path, node: Node) -> Problem:
-        word = _label(path)
+        word = self._label(path)
         limit = error.validator_value
         size = _count(len(error.instance)) if isinstance(error.instance, list) else ""
         at = node.span if isinstance(node, ScalarNode) else self._place(path, node)
@@ -157,6 +166,10 @@ class Complaints:
             "minProperties": f"{word} is an empty mapping",
         }.get(error.validator, f"{word}: {error.message}")
         return Problem(message=message, at=at, facts=facts)
+
+    def _label(self, path: Path) -> str:
+        steps = [step for step in (*self._above, *path) if isinstance(step, str)]
+        return f"'{steps[-1]}'" if steps else "this"
 
     def _node(self, path: Path) -> Node:
         node = self._root
@@ -232,10 +245,6 @@ def _filled(node: Node) -> tuple[tuple[str, str], ...]:
     """A value that came out of placeholders says what was written."""
     written = node.written if isinstance(node, ScalarNode) else None
     return (("written", written),) if written is not None else ()
-
-
-def _label(path: Path) -> str:
-    return next((f"'{step}'" for step in reversed(path) if isinstance(step, str)), "this")
 
 
 def _text(node: Node) -> str:

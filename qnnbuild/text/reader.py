@@ -223,6 +223,11 @@ class _Builder:
         hint = space_hint(key)
         if parent.flow and absent and hint and self._at(event).column == key.span.end:
             self._stop(f"'{key.value}' is one text, not a key and its value", key.span, hint=hint)
+        elif parent.flow and absent and parent.entries and key.value.isdecimal():
+            name, entry = list(parent.entries.items())[-1]
+            first = f"{entry.value.value}, " if isinstance(entry.value, ScalarNode) else ""
+            hint = f"write {name}: [{first}{key.value}, …]"
+            self._stop("a list of numbers wants brackets", key.span, hint=hint)
         elif key.value == "<<" and not key.quoted and not parent.merged:
             self._take_merged(parent, value)
         elif (key.value == "<<" and not key.quoted) or key.value in parent.entries:

@@ -49,32 +49,32 @@ class Schema:
         """The value of `node` as JSON, every scalar in the type that is wanted where it fits."""
         return _typed(node, self.rules, [])
 
-    def check(self, node: Node) -> list[Problem]:
-        """Everything that is wrong with `node`, in the order of the file."""
+    def check(self, node: Node, above: Sequence[str] = ()) -> list[Problem]:
+        """Everything that is wrong with `node`, which stands under the keys `above`."""
         odd: list[ScalarNode] = []
         value = _typed(node, self.rules, odd)
         problems = [_odd(scalar) for scalar in odd]
         errors = list(self._validator.iter_errors(value))
         if errors:
-            problems += Complaints(node).of(errors)
+            problems += Complaints(node, above).of(errors)
         return problems
 
-    def check_changed(self, before: Node, after: Node) -> list[Problem]:
+    def check_changed(self, before: Node, after: Node, above: Sequence[str] = ()) -> list[Problem]:
         """What is wrong with the parts of `after` that are other nodes than in `before`."""
         if after is before:
             return []
         if not (isinstance(before, MappingNode) and isinstance(after, MappingNode)):
-            return self.check(after)
+            return self.check(after, above)
         properties = self.rules.get("properties", {})
         rest = self.rules.get("additionalProperties")
         if before.entries.keys() != after.entries.keys() or "anyOf" in self.rules:
-            return self.check(after)
+            return self.check(after, above)
         problems: list[Problem] = []
         for name, value in after:
             old = before.entries[name].value
             rules = properties.get(name, rest)
             if value is not old and isinstance(rules, Mapping):
-                problems += Schema(rules).check_changed(old, value)
+                problems += Schema(rules).check_changed(old, value, (*above, name))
         return problems
 
     @cached_property
