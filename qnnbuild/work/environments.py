@@ -32,10 +32,12 @@ def environment(run: Run, requirements: Path, envs: Path) -> Path:
     """The folder, in `envs`, of an environment with exactly the packages that are listed."""
     lines = tuple(logical_lines(requirements.read_text(encoding="utf-8-sig")))
     _check_pinned(requirements, lines)
-    python = [platform.python_implementation(), platform.python_version(), platform.machine()]
-    folder = envs.resolve() / digest_json([list(lines), python, sys.platform])[:32]
+    python = [platform.python_implementation(), platform.python_version()]
+    machine = [platform.machine(), sys.platform]
+    folder = envs.resolve() / digest_json([list(lines), python, machine])[:32]
     with _locked(folder):
-        if not (folder / READY).exists():
+        python_is_there = (folder / "bin" / "python").exists()  # a link; what it names may be gone
+        if not (python_is_there and (folder / READY).exists()):
             _make(folder, lines)
         for line in (folder / READY).read_text(encoding="utf-8").splitlines():
             run.warn(line, place=PLACE)

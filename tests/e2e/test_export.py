@@ -280,3 +280,15 @@ def test_an_import_that_is_not_listed_gets_a_hint(tmp_path):
 
     assert said.message == "the export command ended with exit code 1"
     assert said.hint == ("name the packages that it imports in `requirements`, with their versions")
+
+
+def test_an_environment_whose_python_is_gone_is_made_again(tmp_path):
+    make_wheel(tmp_path / "links", "tiny")
+    with_requirements(tmp_path, "one", "tiny==1.0", "import tiny")
+    (folder,) = (p for p in (tmp_path / "envs").iterdir() if p.is_dir())
+    (folder / "bin" / "python").unlink()
+    (folder / "bin" / "python").symlink_to(tmp_path / "gone")
+
+    said = with_requirements(tmp_path, "two", "tiny==1.0", "import tiny")
+
+    assert said.message is None, said.log
