@@ -1,0 +1,182 @@
+"""Whole models, whole side files, and how a model is written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import ModelProto, TensorProto, numpy_helper
+
+from qnnbuild.work import onnx_files
+from qnnbuild.work.onnx_files import (
+    check_location,
+    elements,
+    load_side_files,
+    read_whole,
+    save,
+    side_files,
+    stored_bytes,
+)
+from qnnbuild.work.run import WorkError
+from tests.models import scale_bytes, scale_model, write_with_side_file
+
+
+def refused(folder: Path) -> str:
+    with pytest.raises(WorkError) as caught:
+        read_whole(folder, "m.onnx")
+    return caught.value.message
+
+
+def test_every_cut_of_a_model_is_found(tmp_path: Path) -> None:
+    whole = scale_bytes()
+    for length in range(1, len(whole) - 1, 7):
+        (tmp_path / "m.onnx").write_bytes(whole[:length])
+
+        assert refused(tmp_path) == "'m.onnx' is not a whole ONNX file"
+
+
+def test_a_side_file_that_is_one_byte_short_is_refused(tmp_path: Path) -> None:
+    write_with_side_file(tmp_path)
+    data = (tmp_path / "m.data").read_bytes()
+    (tmp_path / "m.data").write_bytes(data[:-1])
+
+    assert refused(tmp_path) == "side file 'm.data' is cut short: 255 of 256 bytes"
+
+
+def test_a_side_file_that_says_fewer_bytes_than_its_shape_needs_is_refused(tmp_path: Path) -> None:
+    write_with_side_file(tmp_path)
+    model = onnx.load(str(tmp_path / "m.onnx"), load_external_data=False)
+    for entry in model.graph.initializer[0].external_data:
+        if entry.key == "length":
+            entry.value = "8"
+    (tmp_path / "m.onnx").write_bytes(model.SerializeToString())
+    (tmp_path / "m.data").write_bytes(bytes(8))
+
+    assert refused(tmp_path) == "side file 'm.data' is cut short: 8 of 256 bytes"
+
+
+def test_a_link_that_was_stored_as_text_is_told_as_such(tmp_path: Path) -> None:
+    write_with_side_file(tmp_path)
+    (tmp_path / "m.data").write_text("../store/m.data", encoding="utf-8")
+
+    with pytest.raises(WorkError) as caught:
+        read_whole(tmp_path, "m.onnx")
+
+    assert caught.value.hint == (
+        "it holds only the text '../store/m.data', as a link does where links cannot be made"
+    )
+
+
+def test_a_link_out_of_the_folder_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    write_with_side_file(tmp_path / "in")
+    (tmp_path / "in" / "m.data").rename(tmp_path / "m.data")
+    (tmp_path / "in" / "m.data").symlink_to("../m.data")
+
+    assert refused(tmp_path / "in") == "side file 'm.data' is a link out of the model's folder"
+
+
+def test_a_link_to_itself_is_refused(tmp_path: Path) -> None:
+    write_with_side_file(tmp_path)
+    (tmp_path / "m.data").unlink()
+    (tmp_path / "m.data").symlink_to("m.data")
+
+    assert refused(tmp_path) == "side file 'm.data' is a link that leads to itself"
+
+
+def test_a_folder_in_place_of_a_side_file_is_refused(tmp_path: Path) -> None:
+    write_with_side_file(tmp_path)
+    (tmp_path / "m.data").unlink()
+    (tmp_path / "m.data").mkdir()
+
+    assert refused(tmp_path) == "side file 'm.data' is not a file"
+
+
+@pytest.mark.parametrize(
+    ("location", "message"),
+    [
+        ("", "tensor 'w' names no side file"),
+        ("/a/m.data", "the model names its side file by an absolute path: '/a/m.data'"),
+        ("C:/a/m.data", "the model names its side file by an absolute path: 'C:/a/m.data'"),
+        ("a\\m.data", "the side file's name has a backslash: 'a\\m.data'"),
+        (
+            "a/../../m.data",
+            "the side file's name leaves the model's folder with '..': 'a/../../m.data'",
+        ),
+    ],
+)
+def test_a_side_file_must_stay_in_the_folder(location: str, message: str) -> None:
+    with pytest.raises(WorkError) as caught:
+        check_location(location, tensor="w")
+
+    assert caught.value.message == message
+
+
+def test_side_files_are_listed_once_each(tmp_path: Path) -> None:
+    write_with_side_file(tmp_path, side="parts/m.data")
+
+    assert side_files(read_whole(tmp_path, "m.onnx")) == ["parts/m.data"]
+
+
+def test_what_is_saved_needs_no_side_file_below_the_limit(tmp_path: Path) -> None:
+    write_with_side_file(tmp_path)
+    (tmp_path / "out").mkdir()
+    save(read_whole(tmp_path, "m.onnx"), tmp_path / "out", tmp_path)
+
+    assert [file.name for file in (tmp_path / "out").iterdir()] == ["model.onnx"]
+
+
+@pytest.mark.parametrize("loaded", [False, True], ids=["outside", "inside"])
+def test_a_big_model_gets_one_side_file_with_the_same_weights(
+    loaded: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(onnx_files, "INLINE_LIMIT", 1000)
+    weights = np.arange(1024, dtype=np.float32)
+    model = scale_model()
+    model.graph.initializer.append(numpy_helper.from_array(weights, "more"))
+    onnx.save_model(
+        model,
+        str(tmp_path / "m.onnx"),
+        save_as_external_data=True,
+        location="m.data",
+        size_threshold=0,
+    )
+    (tmp_path / "out").mkdir()
+    model = read_whole(tmp_path, "m.onnx")
+    if loaded:
+        load_side_files(model, tmp_path)
+    save(model, tmp_path / "out", tmp_path)
+    again = read_whole(tmp_path / "out")
+    more = next(tensor for tensor in again.graph.initializer if tensor.name == "more")
+
+    assert sorted(file.name for file in (tmp_path / "out").iterdir()) == [
+        "model.data",
+        "model.onnx",
+    ]
+    assert elements(more, tmp_path / "out").tolist() == weights.tolist()
+
+
+def test_the_size_counts_what_is_outside(tmp_path: Path) -> None:
+    write_with_side_file(tmp_path)
+    model = read_whole(tmp_path, "m.onnx")
+
+    assert stored_bytes(model) == model.ByteSize() + 256
+
+
+def test_small_tensors_can_be_taken_in_alone(tmp_path: Path) -> None:
+    write_with_side_file(tmp_path)
+    model = read_whole(tmp_path, "m.onnx")
+    load_side_files(model, tmp_path, below=256)
+    stayed = [tensor.data_location for tensor in model.graph.initializer]
+    load_side_files(model, tmp_path, below=257)
+
+    assert stayed == [TensorProto.EXTERNAL]
+    assert [tensor.data_location for tensor in model.graph.initializer] == [TensorProto.DEFAULT]
+
+
+def test_a_file_without_a_graph_is_not_a_model(tmp_path: Path) -> None:
+    (tmp_path / "m.onnx").write_bytes(ModelProto(ir_version=9).SerializeToString())
+
+    assert refused(tmp_path) == "'m.onnx' is not a whole ONNX file"
