@@ -58,7 +58,7 @@ def refused_nodes(log: str) -> tuple[Refused, ...]:
     for line in lines(log):
         if "Unsupported nodes in QNN EP" in line:
             named = UNSUPPORTED.findall(line)
-    names = dict(named) or dict(reasons)
+    names = dict(named or reasons.keys())
     return tuple(
         Refused(name=name, operator=operator, reason=reasons.get((name, operator)))
         for name, operator in names.items()

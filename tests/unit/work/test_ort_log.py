@@ -151,3 +151,9 @@ def test_a_crash_of_the_compiler_is_told_with_its_last_lines():
 
     assert error.message == "the compiler crashed on 'vad' for SM8750 (SIGSEGV)"
     assert error.facts == (("last lines", "something went wrong"),)
+
+
+def test_reasons_alone_name_the_nodes_too():
+    allowed = "\n".join(VERBOSE.splitlines()[:-1])
+
+    assert refused_nodes(allowed) == REFUSED
