@@ -108,7 +108,7 @@ def _different(group: Group, folder: int) -> dict[bytes, Row]:
 
 def _decide(gate: Gate, touched: set[str]) -> None:
     common = gate.groups[COMMON]
-    if COMMON in touched or not common.closed:
+    if COMMON in touched or not common.closed or _changed(gate.root, gate.facts["finished"]):
         return
     listed = _listed(gate)
     if listed is None:
@@ -120,6 +120,12 @@ def _decide(gate: Gate, touched: set[str]) -> None:
     }
     behind = {group.recipe for group in gate.closed.values()}
     gate.recipes = tuple(recipe for recipe in listed if recipe not in behind)
+
+
+def _changed(root: Path, then: Mapping[str, Sequence[int]]) -> bool:
+    """Whether what the end of the last build wrote is not as it was."""
+    with _opened(root) as folder:
+        return any(list(_row(os.fsencode(path), folder)) != row for path, row in then.items())
 
 
 def _listed(gate: Gate) -> list[str] | None:
@@ -167,11 +173,13 @@ def keep(
     common: Iterable[str | Path],
     folders: Iterable[str],
     recipes: Iterable[str],
+    finished: Iterable[str | Path],
 ) -> None:
     """Remember what this build looked at.
 
-    `recipes` are all files that were taken for recipes. When someone else wrote the gate since,
-    a second build or `doit forget`, theirs stands.
+    `recipes` are all files that were taken for recipes, `finished` what the end of each build
+    writes anew. When someone else wrote the gate since, a second build or `doit forget`, theirs
+    stands.
     """
     gate.file.parent.mkdir(parents=True, exist_ok=True)
     with _opened(gate.root) as folder:
@@ -185,11 +193,14 @@ def keep(
         groups = {} if gate.recipes is None else dict(gate.closed)
         for group in looked:
             groups[group.name] = _group(gate, group, then, folder, closed=shared.closed)
+        ends = [os.fsdecode(_inside(gate.root, path)) for path in finished]
+        rows = {path: _row(os.fsencode(path), folder) for path in ends}
     folder_names = {name: names_in(gate.root, name) for name in sorted(folders)}
     facts = {
         "mark": mark(gate.root),
         "folders": folder_names,
         "left_out": _left_out(gate, folder_names, set(recipes)),
+        "finished": rows,
     }
     write(gate.file, Content(facts=facts, groups=[shared, *groups.values()]))
 

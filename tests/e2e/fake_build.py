@@ -33,6 +33,7 @@ class FakeSession:
 
     folders = ("recipes",)
     common = ("qnnbuild.yaml",)
+    finished = ("build/index.json",)
 
     def __init__(self, root: Path, recipes: tuple[str, ...] | None) -> None:
         self.root = root

@@ -25,6 +25,7 @@ def finish(build: Build, before: gate.Gate) -> None:
             common=session.common,
             folders=session.folders,
             recipes=session.recipes,
+            finished=session.finished,
         )
 
 

@@ -1,0 +1,127 @@
+"""The session of bench/noop.py: the real store, records and builder, with work that takes no time."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from qnnbuild.actions.action import Action, OutputOf, SourceFiles
+from qnnbuild.actions.plan import Plan
+from qnnbuild.actions.record import Tree
+from qnnbuild.digest import Digest
+from qnnbuild.engine import store as store_module
+from qnnbuild.engine.builder import Builder
+from qnnbuild.engine.folder import BuildFolder
+from qnnbuild.engine.identity import Identity
+from qnnbuild.engine.inputs import Inputs
+from qnnbuild.engine.records import Records
+from qnnbuild.engine.runner import Made, Stage
+from qnnbuild.engine.stats import Stats
+from qnnbuild.engine.store import Store
+from qnnbuild.text.nodes import ListNode, ScalarNode
+from qnnbuild.text.reader import read_mapping
+
+# a sync after each of twenty thousand files would only make the first build slow
+store_module.sync = lambda _: None
+
+
+def actions_of(model: str, chips: Sequence[str]) -> Iterator[Action]:
+    """fetch, prepare and two graphs, then for each chip two contexts and a bundle."""
+
+    def action(name: str, *needs: str, **more: object) -> Action:
+        inputs = {f"i{n}": OutputOf(action=need, output="o") for n, need in enumerate(needs)}
+        inputs |= more.pop("source", {})  # type: ignore[arg-type]
+        step = name.partition("/")[0]
+        return Action(
+            name=name, step=step, call="qnnbuild.work.run:x", inputs=inputs, outputs=("o",),
+            params={"name": name}, group=model, about=f"{step} of {model}", **more,  # type: ignore[arg-type]
+        )  # fmt: skip
+
+    source = {"source": SourceFiles(patterns=(f"sources/{model}.txt",))}
+    yield action(f"fetch/{model}", source=source)
+    yield action(f"prepare/{model}", f"fetch/{model}")
+    for graph in ("a", "b"):
+        yield action(f"convert/{model}/{graph}", f"prepare/{model}")
+    for chip in chips:
+        for graph in ("a", "b"):
+            yield action(f"context/{model}/{graph}@{chip}", f"convert/{model}/{graph}")
+        contexts = [f"context/{model}/{graph}@{chip}" for graph in ("a", "b")]
+        yield action(f"bundle/{model}@{chip}", *contexts, lands=f"{model}/{chip}")
+
+
+class Nothing:
+    def cancel(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class WritesOneFile:
+    """In the place of the runner: what an action makes is its name and what it takes."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.cancelled = False
+        self.workers = Nothing()
+
+    def run(self, action: Action, key: Digest, stages: Mapping[str, Stage]) -> Made:
+        with self.store.private() as folder:
+            texts = []
+            for name, stage in stages.items():
+                (folder / name).mkdir()
+                stage(folder / name)
+                texts += [path.read_text() for path in (folder / name).rglob("*") if path.is_file()]
+            lines = "".join(texts).splitlines()
+            if action.step == "prepare":
+                lines = [line for line in lines if not line.isdigit()]  # what an edit changes
+            text = "\n".join(lines)
+            (folder / "made").write_text(f"{action.name}\n{text}")
+            digest, size = self.store.add(folder / "made")
+        tree = Tree(files={"manifest.json" if action.lands else "made": (digest, size)})
+        return Made(outputs={"o": tree}, warnings=(), seconds=1.0, peak_bytes=0)
+
+
+class Zoo(Builder):
+    folders = ("recipes",)
+    common = ("qnnbuild.yaml", "chips.yaml")
+    finished = ("build/index.json",)
+    problems = ()
+
+    def __init__(self, root: Path, recipes: tuple[str, ...] | None) -> None:
+        found = recipes
+        if found is None:
+            found = tuple(f"recipes/{p.name}" for p in sorted((root / "recipes").iterdir()))
+        self.recipes = {recipe: Path(recipe).stem for recipe in found}
+        everyone = {path.stem for path in (root / "recipes").iterdir()}
+        records = Records(_made(root / ".qnnbuild") / "records.db", str(root))
+        stats = Stats(records.stats())
+        store = Store(root / ".qnnbuild", stats)
+        super().__init__(
+            Plan.of(a for recipe in found for a in actions_of(Path(recipe).stem, _chips(root, recipe))),
+            store=store,
+            records=records,
+            inputs=Inputs(root, stats, records),
+            identity=Identity(stats),
+            runner=WritesOneFile(store),  # type: ignore[arg-type]
+            folder=BuildFolder(root / "build", store),
+            unseen=frozenset(everyone - set(self.recipes.values())),
+        )
+
+    def clean(self, names: Collection[str], *, dry_run: bool) -> list[str]:
+        raise NotImplementedError
+
+    def close(self) -> None:
+        self.records.close()
+
+
+def _made(folder: Path) -> Path:
+    os.makedirs(folder, exist_ok=True)
+    return folder
+
+
+def _chips(root: Path, recipe: str) -> list[str]:
+    tree, problems = read_mapping(recipe, (root / recipe).read_bytes(), "recipe")
+    assert tree is not None, problems
+    chips = tree.get("chips")
+    assert isinstance(chips, ListNode)
+    return [item.value for item in chips.items if isinstance(item, ScalarNode)]

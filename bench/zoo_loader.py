@@ -1,0 +1,18 @@
+"""The loader of bench/noop.py: like the real one, it imports the builder only when one is needed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from qnnbuild.engine.bridge.loader import Loader
+
+if TYPE_CHECKING:
+    from fake_zoo import Zoo
+
+
+class ZooLoader(Loader):
+    def open_session(self, root: Path, recipes: tuple[str, ...] | None) -> Zoo:
+        from fake_zoo import Zoo
+
+        return Zoo(root, recipes)
