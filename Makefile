@@ -8,6 +8,8 @@ PARALLEL ?= 2
 
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip --disable-pip-version-check install --quiet
+# a file's tests share what is costly to make, so each file stays in one process
+PYTEST := $(BIN)/pytest -n $(PARALLEL) --dist loadfile
 SOURCES := qnnbuild tests $(wildcard bench tools dodo.py)
 
 define CHECK_PYTHON
@@ -28,7 +30,7 @@ zoo: .venv/zoo.ready
 	$(BIN)/doit -n $(PARALLEL) --continue
 
 test: lint types layers
-	$(BIN)/pytest -n $(PARALLEL)
+	$(PYTEST)
 
 check: lint types layers quick
 
@@ -43,7 +45,7 @@ layers: .venv/dev.ready
 	$(BIN)/lint-imports --no-logo
 
 quick: .venv/dev.ready
-	$(BIN)/pytest -n $(PARALLEL) -m "not slow"
+	$(PYTEST) -m "not slow"
 
 # golden files take the text of today; read the difference before you commit it
 accept: .venv/dev.ready
