@@ -141,13 +141,13 @@ class Page:
 
 
 def repairs(known: Mapping[str, str]) -> str:
-    lines = ["## `repairs`", "", "General rewrites of a graph, by name.", ""]
+    lines = ["## Repairs", "", "General rewrites of a graph, by name.", ""]
     lines += ["| name | what it does |", "|---|---|"]
     return "\n".join([*lines, *(f"| `{name}` | {about} |" for name, about in known.items()), ""])
 
 
 def options(known: Iterable[Option]) -> str:
-    lines = ["## `options: {ort: …}`", ""]
+    lines = ["## Options of `ort`", ""]
     lines += ["What a recipe may set of ONNX Runtime's QNN plugin.", ""]
     lines += ["| option | value | default | what it does |", "|---|---|---|---|"]
     for option in known:
