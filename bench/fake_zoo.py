@@ -1,8 +1,7 @@
-"""The session of bench/noop.py: the real store, records and builder, with work that takes no time."""
+"""The session of bench/noop.py: real store, records and builder; the work takes no time."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -64,7 +63,7 @@ class WritesOneFile:
         self.cancelled = False
         self.workers = Nothing()
 
-    def run(self, action: Action, key: Digest, stages: Mapping[str, Stage]) -> Made:
+    def run(self, action: Action, _: Digest, stages: Mapping[str, Stage]) -> Made:
         with self.store.private() as folder:
             texts = []
             for name, stage in stages.items():
@@ -87,24 +86,25 @@ class Zoo(Builder):
     finished = ("build/index.json",)
     problems = ()
 
-    def __init__(self, root: Path, recipes: tuple[str, ...] | None) -> None:
+    def __init__(self, root: Path, recipes: tuple[str, ...] | None, unseen: frozenset[str]) -> None:
         found = recipes
         if found is None:
             found = tuple(f"recipes/{p.name}" for p in sorted((root / "recipes").iterdir()))
         self.recipes = {recipe: Path(recipe).stem for recipe in found}
-        everyone = {path.stem for path in (root / "recipes").iterdir()}
         records = Records(_made(root / ".qnnbuild") / "records.db", str(root))
         stats = Stats(records.stats())
         store = Store(root / ".qnnbuild", stats)
         super().__init__(
-            Plan.of(a for recipe in found for a in actions_of(Path(recipe).stem, _chips(root, recipe))),
+            Plan.of(
+                a for recipe in found for a in actions_of(Path(recipe).stem, _chips(root, recipe))
+            ),
             store=store,
             records=records,
             inputs=Inputs(root, stats, records),
             identity=Identity(stats),
             runner=WritesOneFile(store),  # type: ignore[arg-type]
             folder=BuildFolder(root / "build", store),
-            unseen=frozenset(everyone - set(self.recipes.values())),
+            unseen=unseen,
         )
 
     def clean(self, names: Collection[str], *, dry_run: bool) -> list[str]:
@@ -115,7 +115,7 @@ class Zoo(Builder):
 
 
 def _made(folder: Path) -> Path:
-    os.makedirs(folder, exist_ok=True)
+    folder.mkdir(exist_ok=True)
     return folder
 
 

@@ -27,17 +27,19 @@ loader = "qnnbuild"
 
 [tool.doit.plugins]
 loader = {qnnbuild = "zoo_loader:ZooLoader"}
-backend = {qnnbuild = "qnnbuild.engine.bridge.db:Db"}
+backend = {qnnbuild = "qnnbuild.bridge.db:Db"}
 
 [tool.doit.plugins.command]
-run = "qnnbuild.engine.bridge.commands:Run"
-list = "qnnbuild.engine.bridge.commands:List"
-info = "qnnbuild.engine.bridge.commands:Info"
-clean = "qnnbuild.engine.bridge.commands:Clean"
-forget = "qnnbuild.engine.bridge.commands:Forget"
-ignore = "qnnbuild.engine.bridge.commands:Ignore"
+run = "qnnbuild.bridge.commands:Run"
+list = "qnnbuild.bridge.commands:List"
+info = "qnnbuild.bridge.commands:Info"
+clean = "qnnbuild.bridge.commands:Clean"
+forget = "qnnbuild.bridge.commands:Forget"
+ignore = "qnnbuild.bridge.commands:Ignore"
 """
-WRAPPER = "from pathlib import Path; from qnnbuild.engine.gate import look; assert look(Path()).is_shut"
+WRAPPER = (
+    "from pathlib import Path; from qnnbuild.engine.gate import look; assert look(Path()).is_shut"
+)
 
 
 class Repo:
@@ -87,7 +89,9 @@ class Repo:
 
     def run(self, *argv: str) -> float:
         began = time.perf_counter()
-        done = subprocess.run(argv, cwd=self.top, env=self.env, capture_output=True, text=True)
+        done = subprocess.run(
+            argv, cwd=self.top, env=self.env, capture_output=True, text=True, check=False
+        )
         took = time.perf_counter() - began
         if done.returncode:
             sys.exit(f"{argv} ended with {done.returncode}:\n{done.stdout}{done.stderr}")

@@ -201,6 +201,8 @@ def open_builder(session: Session) -> Iterator[Builder]:
 class Live:
     """A session with its builder: what doit's tasks need (`bridge.session.Session`)."""
 
+    finished: Sequence[str | Path] = (f"{BUILD}/index.json",)
+
     def __init__(self, session: Session) -> None:
         self.session = session
         self.builder = _builder(session)

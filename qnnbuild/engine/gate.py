@@ -135,9 +135,13 @@ def _listed(gate: Gate) -> list[str] | None:
         found = names_in(gate.root, folder)
         if not set(known) <= set(found) or any(n.endswith("/") for n in set(found) - set(known)):
             return None
-        listed += [f"{folder}/{name}" for name in found if not name.endswith("/")]
+        listed += [_joined(folder, name) for name in found if not name.endswith("/")]
     left_out = set(gate.facts["left_out"])
     return [recipe for recipe in listed if recipe not in left_out]
+
+
+def _joined(folder: str, name: str) -> str:
+    return name if folder == "." else f"{folder}/{name}"
 
 
 def names_in(root: Path, folder: str) -> list[str]:
@@ -186,9 +190,11 @@ def keep(
         if _row(os.fsencode(gate.file), folder) != gate.began:
             return
         then = _at_the_start(gate)
-        everyone = Looked(
-            name=COMMON, recipe="", names=(), saved_s=0.0, files=[*common, *own_files()], ran=False
-        )
+        files = [*common, *own_files()]
+        if gate.recipes is not None:
+            # this build saw some of the plan only; what the rest depends on stays watched
+            files += map(os.fsdecode, gate.groups[COMMON].paths)
+        everyone = Looked(name=COMMON, recipe="", names=(), saved_s=0.0, files=files, ran=False)
         shared = _group(gate, everyone, then, folder, closed=True)
         groups = {} if gate.recipes is None else dict(gate.closed)
         for group in looked:
@@ -235,7 +241,7 @@ def _left_out(gate: Gate, folders: Mapping[str, Sequence[str]], recipes: set[str
     """YAML files beside the recipes that are none."""
     if gate.recipes is not None:
         return sorted({*gate.facts["left_out"], *gate.recipes} - recipes)
-    listed = (f"{folder}/{name}" for folder, names in folders.items() for name in names)
+    listed = (_joined(folder, name) for folder, names in folders.items() for name in names)
     return sorted(path for path in listed if not path.endswith("/") and path not in recipes)
 
 

@@ -11,14 +11,16 @@ from typing import Any
 from qnnbuild.actions.action import Action, OutputOf, SourceFiles
 from qnnbuild.actions.plan import Plan
 from qnnbuild.actions.record import Record
+from qnnbuild.bridge.loader import Loader
 from qnnbuild.digest import digest_bytes, digest_json
-from qnnbuild.engine.bridge.loader import Loader
 from qnnbuild.engine.state import Current, Outcome, Stale, State, Waits
 from qnnbuild.errors import BY_EXIT_CODE, Problem, QnnbuildError, RecipeError, Span
 
 
 class FakeLoader(Loader):
-    def open_session(self, root: Path, recipes: tuple[str, ...] | None) -> FakeSession:
+    def open_session(
+        self, root: Path, recipes: tuple[str, ...] | None, unseen: frozenset[str]
+    ) -> FakeSession:
         with (root / "opened.txt").open("a") as log:
             log.write(("everything" if recipes is None else " ".join(recipes)) + "\n")
         return FakeSession(root, recipes)

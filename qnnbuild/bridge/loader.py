@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from doit.task import Task
 
     from qnnbuild.actions.plan import Plan
-    from qnnbuild.engine.bridge.session import Session
-    from qnnbuild.engine.bridge.tasks import Build
+    from qnnbuild.bridge.session import Session
+    from qnnbuild.bridge.tasks import Build
 
 TIDY_UP_S = 10.0
 """How long a build that was stopped waits for what it has to remove."""
@@ -55,10 +55,12 @@ class Loader(DodoTaskLoader):  # type: ignore[misc]
         self.began = time.monotonic()
         self._finished = False
 
-    def open_session(self, root: Path, recipes: tuple[str, ...] | None) -> Session:
-        from qnnbuild.engine.session import open_session
+    def open_session(
+        self, root: Path, recipes: tuple[str, ...] | None, unseen: frozenset[str]
+    ) -> Session:
+        from qnnbuild.session import open_live
 
-        return open_session(root, recipes)
+        return open_live(root, recipes, unseen)
 
     def setup(self, opt_values: dict[str, Any]) -> None:
         # doit makes some objects for each of thousands of tasks and drops none: nothing to collect
@@ -98,7 +100,7 @@ class Loader(DodoTaskLoader):  # type: ignore[misc]
         recipes, behind = self.gate.recipes, self.gate.closed
         if not plain_run:
             recipes, behind = None, {}
-        tasks = [] if recipes == () else self._open(cmd, recipes)
+        tasks = [] if recipes == () else self._open(cmd, recipes, frozenset(behind))
         chosen = Chosen(self.build, behind, [task.name for task in theirs])
         tasks += chosen.stand_ins(theirs)
         cmd.dep_manager.backend.ours = {task.name for task in tasks}
@@ -112,11 +114,13 @@ class Loader(DodoTaskLoader):  # type: ignore[misc]
         self.behind = (chosen.count, chosen.saved_s)
         return tasks
 
-    def _open(self, cmd: Any, recipes: tuple[str, ...] | None) -> list[Task]:
-        from qnnbuild.engine.bridge.reporter import say
-        from qnnbuild.engine.bridge.tasks import Build, tasks_of
+    def _open(
+        self, cmd: Any, recipes: tuple[str, ...] | None, unseen: frozenset[str]
+    ) -> list[Task]:
+        from qnnbuild.bridge.reporter import say
+        from qnnbuild.bridge.tasks import Build, tasks_of
 
-        session = self.open_session(self.root, recipes)
+        session = self.open_session(self.root, recipes, unseen)
         options = getattr(cmd, "given", {})
         self.build = Build(session, force=bool(options.get("always")))
         wrong = any(problem.severity == "error" for problem in session.problems)
@@ -149,7 +153,7 @@ class Loader(DodoTaskLoader):  # type: ignore[misc]
         """After the last task; a second call does nothing."""
         if self.build is None or self.gate is None or self._finished:
             return
-        from qnnbuild.engine.bridge.finish import finish
+        from qnnbuild.bridge.finish import finish
 
         self._finished = True
         finish(self.build, self.gate)
@@ -224,7 +228,7 @@ class Chosen:
         }
         if not needed or not self.behind:
             return []
-        from qnnbuild.engine.bridge.tasks import stand_ins
+        from qnnbuild.bridge.tasks import stand_ins
 
         names = [*self.behind, *self._names_behind()]
         return list(stand_ins(n for n in names if any(fnmatchcase(n, word) for word in needed)))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection
+from pathlib import Path
 from typing import Any
 
 
@@ -23,7 +23,7 @@ class Db:
         if self._file is None:
             from doit.dependency import SqliteDB
 
-            os.makedirs(os.path.dirname(os.path.abspath(self.name)), exist_ok=True)
+            Path(self.name).parent.mkdir(parents=True, exist_ok=True)
             self._file = SqliteDB(self.name, self.codec)
         return self._file
 
@@ -42,7 +42,7 @@ class Db:
             self._theirs().remove(task_id)
 
     def remove_all(self) -> None:
-        if os.path.exists(self.name):
+        if Path(self.name).exists():
             self._theirs().remove_all()
 
     def dump(self) -> None:

@@ -9,9 +9,9 @@ from typing import Any
 from doit import loader as doit_loader
 from doit.doit_cmd import DoitMain
 
-from qnnbuild.engine.bridge.loader import Loader
+from qnnbuild.bridge.loader import Loader
 
-HERE = "qnnbuild.engine.bridge"
+HERE = "qnnbuild.bridge"
 PLUGINS = {
     "LOADER": {"qnnbuild": f"{HERE}.loader:Loader"},
     "BACKEND": {"qnnbuild": f"{HERE}.db:Db"},

@@ -11,7 +11,7 @@ from qnnbuild.errors import RecipeError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from qnnbuild.engine.bridge.tasks import Build
+    from qnnbuild.bridge.tasks import Build
 
 
 def finish(build: Build, before: gate.Gate) -> None:

@@ -1,8 +1,8 @@
-"""What doit's tasks need of a build. `engine.session` opens the real one; tests bring their own."""
+"""What doit's tasks need of a build. `qnnbuild.session` opens the real one, tests their own."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -40,7 +40,7 @@ class Session(Protocol):
 
     @property
     def finished(self) -> Sequence[str | Path]:
-        """What `finish` writes: build/index.json."""
+        """What `finish` writes, relative to the root: build/index.json."""
         ...
 
     def state(self, name: str) -> State: ...
@@ -60,7 +60,3 @@ class Session(Protocol):
     def cancel(self) -> None: ...
 
     def close(self) -> None: ...
-
-
-Open = Callable[[Path, "tuple[str, ...] | None"], Session]
-"""root, and the recipes to look at; None is all of them."""

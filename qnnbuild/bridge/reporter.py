@@ -15,7 +15,7 @@ from qnnbuild.engine.progress import Progress
 if TYPE_CHECKING:
     from doit.task import Task
 
-    from qnnbuild.engine.bridge.loader import Loader
+    from qnnbuild.bridge.loader import Loader
     from qnnbuild.errors import Problem
 
 

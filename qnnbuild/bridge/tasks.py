@@ -11,7 +11,7 @@ from typing import Any
 from doit.exceptions import TaskFailed
 from doit.task import Task
 
-from qnnbuild.engine.bridge.session import Session
+from qnnbuild.bridge.session import Session
 from qnnbuild.engine.state import Current, Outcome, Waits
 from qnnbuild.errors import QnnbuildError
 

@@ -15,10 +15,10 @@ from doit import cmd_clean, cmd_forget, cmd_ignore, cmd_info, cmd_list, cmd_run
 from doit.cmd_base import DoitCmdBase
 from doit.task import Task
 
-from qnnbuild.engine.bridge.db import Db
-from qnnbuild.engine.bridge.finish import exit_code
-from qnnbuild.engine.bridge.loader import Refused
-from qnnbuild.engine.bridge.reporter import Reporter, say
+from qnnbuild.bridge.db import Db
+from qnnbuild.bridge.finish import exit_code
+from qnnbuild.bridge.loader import Refused
+from qnnbuild.bridge.reporter import Reporter, say
 from qnnbuild.errors import NothingMatches, QnnbuildError
 
 STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
