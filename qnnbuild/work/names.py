@@ -129,21 +129,14 @@ def name_nodes(model: ModelProto) -> dict[str, str]:
 
 def drop_remarks(model: ModelProto) -> None:
     """Remove what says who made the file and when: it changes bytes and computes nothing."""
-    model.producer_name = model.producer_version = model.doc_string = model.domain = ""
-    model.ClearField("model_version")
+    for said in ("producer_name", "producer_version", "doc_string", "domain", "model_version"):
+        model.ClearField(said)
     del model.metadata_props[:]
     for graph in graphs(model):
-        graph.doc_string = ""
-        del graph.metadata_props[:]
-        for values in (graph.input, graph.output, graph.value_info):
-            for value in values:
-                value.doc_string = ""
-                del value.metadata_props[:]
-        for tensor in graph.initializer:
-            tensor.doc_string = ""
-        for node in graph.node:
-            node.doc_string = ""
-            del node.metadata_props[:]
+        values = [*graph.input, *graph.output, *graph.value_info]
+        for part in (graph, *values, *graph.initializer, *graph.node):
+            part.ClearField("doc_string")
+            del part.metadata_props[:]
     inner = sorted(model.graph.value_info, key=lambda value: value.name)
     kept = [value for value in inner if shape_of(value) is not None]
     copies = [type(value).FromString(value.SerializeToString()) for value in kept]

@@ -93,6 +93,7 @@ def _as_runtime_loads_it(run: Run, wishes: Wishes, source: Path, story: Story) -
     borders.drop_stored_inputs(model)
     model, story.functions = versions.inline_functions(model)
     versions.check_known(model)
+    versions.complete_imports(model)
     names.check_single_makers(model)
     story.was_sorted = not names.sort_nodes(model)
     story.renamed |= names.name_nodes(model)

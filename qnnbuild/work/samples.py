@@ -43,7 +43,7 @@ def samples_for(
 def _read(file: Path, folder: Path, model: ModelProto) -> Sample:
     name = file.relative_to(folder).as_posix()
     try:
-        with np.load(file, allow_pickle=False) as data:
+        with file.open("rb") as opened, np.load(opened, allow_pickle=False) as data:
             arrays = {key: data[key] for key in data.files}
     except (ValueError, OSError, zipfile.BadZipFile, EOFError):
         raise WorkError(f"'{name}' is not a whole .npz file", place="samples") from None

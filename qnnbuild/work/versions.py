@@ -56,6 +56,15 @@ def raise_ir(model: ModelProto) -> None:
     model.ir_version = max(model.ir_version, OLDEST_IR)
 
 
+def complete_imports(model: ModelProto) -> None:
+    """Import the domains that are used without a word: ONNX Runtime forgives it, onnx does not."""
+    imported = {opset.domain for opset in model.opset_import} | set(STANDARD)
+    for node in nodes(model):
+        if node.domain not in imported:
+            imported.add(node.domain)
+            model.opset_import.add(domain=node.domain, version=1)
+
+
 def inline_functions(model: ModelProto) -> tuple[ModelProto, list[str]]:
     """The model without local functions, and the names of those it had."""
     had = sorted({f"{function.domain}:{function.name}" for function in model.functions})

@@ -1,0 +1,76 @@
+"""What the NPU takes, as far as it is known before compiling."""
+
+from __future__ import annotations
+
+import pytest
+
+from qnnbuild.work.operators import check_operators, count_operators, left_to_cpu, notes_of, table
+from qnnbuild.work.run import Run, WorkError
+from qnnbuild.work.versions import complete_imports, known_operators
+from tests.graphs import inferred, model
+
+
+def run() -> Run:
+    return Run(params={}, inputs={}, outputs={})
+
+
+def test_every_row_is_an_operator_that_onnx_runtime_knows_or_the_provider_lists() -> None:
+    unknown = [name for name, row in table().items() if name not in known_operators()]
+
+    assert [name for name in unknown if not table()[name].documented] == []
+
+
+def test_what_no_test_ever_compiled_and_no_list_names_is_left_to_the_cpu() -> None:
+    rows = table()
+
+    assert rows["ai.onnx:Det"].on == "cpu"
+    assert (rows["ai.onnx:Mish"].on, rows["ai.onnx:Mish"].documented) == ("npu", False)
+    assert rows["ai.onnx:Conv"].on == "npu"
+    assert rows["ai.onnx:Erf"].on == "fused"
+
+
+def test_all_nodes_for_the_cpu_are_listed_in_one_refusal() -> None:
+    made = inferred(
+        model("g (float[2, 2] x) => (float y) { [d] a = Det (x) [s] b = Sinh (a) y = Cosh (b) }")
+    )
+
+    with pytest.raises(WorkError) as caught:
+        check_operators(run(), made, cpu_fallback="refuse")
+
+    assert caught.value.message == "node 'd' (Det) runs on the CPU, and 2 more nodes do"
+    assert [node for node, _ in caught.value.facts] == ["d", "s", "Cosh_y"]
+
+
+def test_nodes_for_the_cpu_are_told_where_it_may_help() -> None:
+    here = run()
+    made = inferred(model("g (float[2, 2] x) => (float y) { [d] y = Det (x) }"))
+    left = check_operators(here, made, cpu_fallback="allow")
+
+    assert [one.node for one in left] == ["d"]
+    assert here.warnings[0].message == (
+        "node 'd' (ai.onnx:Det) runs on the CPU: the plugin does not take it, not in one of 2 tests"
+    )
+
+
+def test_what_nobody_measured_is_told_and_left_to_the_plugin() -> None:
+    here = run()
+    made = model("g (float[4] x) => (float[4] y) { [n] y = com.microsoft.BiasGelu (x, x) }")
+    complete_imports(made)
+    check_operators(here, inferred(made), cpu_fallback="refuse")
+
+    assert [notice.message for notice in here.warnings] == [
+        "node 'n' (com.microsoft:BiasGelu) may run on the CPU: neither documented nor measured"
+    ]
+
+
+def test_an_output_whose_size_depends_on_values_is_left_to_the_cpu() -> None:
+    made = inferred(model("g (float[4] x) => (int64[1, K] y) { [nz] y = NonZero (x) }"))
+
+    assert [(one.node, one.certain) for one in left_to_cpu(made)] == [("nz", True)]
+
+
+def test_the_report_counts_operators_and_keeps_the_notes_on_them() -> None:
+    made = model("g (float[4] x) => (float[4] y) { a = Clip (x) b = Clip (a) y = Neg (b) }")
+
+    assert count_operators(made) == {"ai.onnx:Clip": 2, "ai.onnx:Neg": 1}
+    assert notes_of(made) == {"ai.onnx:Clip": "fp16 supported since 1.18.0"}
