@@ -5,11 +5,11 @@ from types import MappingProxyType
 
 import pytest
 
-from qnnbuild.digest import canonical, digest_bytes, digest_file, digest_json, plain
+from qnnbuild.digest import Json, canonical, digest_bytes, digest_file, digest_json, plain
 
 
 def test_a_value_has_one_spelling():
-    value = {"b": [1, 2.5, None, True], "a": "ü", "c": {}}
+    value: Json = {"b": [1, 2.5, None, True], "a": "ü", "c": {}}
 
     assert canonical(value).decode() == '{"a":"ü","b":[1,2.5,null,true],"c":{}}'
 

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from qnnbuild.errors import (
     BY_EXIT_CODE,
-    NothingMatches,
     NotGood,
+    NothingMatches,
     Problem,
     RecipeError,
     Span,
@@ -38,7 +38,9 @@ def test_many_problems_make_one_error_of_the_class_asked_for():
 
 
 def test_each_class_has_the_exit_code_of_the_manual():
-    assert BY_EXIT_CODE == {
+    codes = dict(BY_EXIT_CODE)
+
+    assert codes == {
         2: RecipeError,
         3: NothingMatches,
         4: ToolError,

@@ -72,6 +72,6 @@ def test_a_tree_has_the_digest_of_contents_and_names():
 
 def test_the_order_of_its_files_does_not_change_a_tree():
     files = RECORD.outputs["model"].files
-    turned = Tree(files=dict(reversed(files.items())))
+    turned = Tree(files=dict(reversed(list(files.items()))))
 
     assert turned.digest == RECORD.outputs["model"].digest

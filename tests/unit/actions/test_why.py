@@ -7,6 +7,7 @@ import pytest
 from qnnbuild.actions.action import Action, OutputOf, Provenance, SourceFiles, SourceOnnx
 from qnnbuild.actions.key import key_parts
 from qnnbuild.actions.why import changes, differences
+from qnnbuild.digest import Json
 
 A, B = "a" * 64, "b" * 64
 ACTION = Action(
@@ -31,7 +32,7 @@ TOOL = {
 OLD = json.loads(json.dumps(key_parts(ACTION, INPUTS, TOOL)))  # as a record gives it back
 
 
-def why(**new):
+def why(**new: Json) -> list[str]:
     return list(changes(ACTION, OLD, {**OLD, **new}))
 
 

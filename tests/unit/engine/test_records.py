@@ -1,0 +1,262 @@
+from __future__ import annotations
+
+import sqlite3
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from qnnbuild.actions.record import Record, Tree
+from qnnbuild.digest import digest_bytes
+from qnnbuild.engine.records import FORMAT, Records
+from qnnbuild.engine.stats import Signature
+from qnnbuild.errors import StoreError
+
+KEY = "a" * 64
+RECORD = Record(
+    key=KEY,
+    name="convert/m",
+    step="convert",
+    parts={"params": {"shape": [1, 80]}},
+    outputs={"model": Tree(files={"model.onnx": ("b" * 64, 10)})},
+    warnings=("input 'ü' is not used",),
+    seconds=1.5,
+    made="2026-01-02T03:04:05+00:00",
+)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "records.db"
+
+
+@pytest.fixture
+def records(path: Path):
+    opened = Records(path, "here")
+    yield opened
+    opened.close()
+
+
+def change(path: Path, statement: str, *values: object) -> None:
+    db = sqlite3.connect(path)
+    db.execute(statement, values)
+    db.commit()
+    db.close()
+
+
+def test_a_record_is_found_by_its_key(records):
+    records.put(RECORD, "convert/m")
+
+    assert records.get(KEY) == RECORD
+    assert records.get("c" * 64) is None
+
+
+def test_a_record_is_there_in_the_next_run(path, records):
+    records.put(RECORD, "convert/m")
+    records.close()
+    again = Records(path, "here")
+    found = again.get(KEY)
+    again.close()
+
+    assert found == RECORD
+
+
+def test_a_dropped_record_is_gone(records):
+    records.put(RECORD, "convert/m")
+    records.drop(KEY)
+
+    assert records.get(KEY) is None
+
+
+def test_a_newer_record_of_a_key_takes_the_place_of_the_old_one(records):
+    records.put(RECORD, "convert/m")
+    records.put(replace(RECORD, seconds=9.0), "convert/m")
+    found = records.get(KEY)
+
+    assert found == replace(RECORD, seconds=9.0)
+
+
+def test_a_name_knows_its_last_key(records):
+    records.put(RECORD, "convert/m")
+    records.set_last({"convert/n": "c" * 64, "fetch/m": "d" * 64})
+
+    assert records.last() == {"convert/m": KEY, "convert/n": "c" * 64, "fetch/m": "d" * 64}
+
+
+def test_names_belong_to_a_checkout_and_records_to_everybody(path, records):
+    records.put(RECORD, "convert/m")
+    records.forget(["convert/m"])
+    there = Records(path, "there")
+    found, last, forgotten = there.get(KEY), there.last(), there.forgotten()
+    there.close()
+
+    assert found == RECORD
+    assert last == {}
+    assert forgotten == set()
+
+
+def test_a_forgotten_name_stays_forgotten_until_it_is_made(path, records):
+    records.put(RECORD, "convert/m")
+    records.forget(["convert/m", "fetch/m"])
+    again = Records(path, "here")
+    before = again.forgotten()
+    again.set_last({"convert/m": KEY})
+    kept = again.forgotten()
+    again.put(RECORD, "convert/m")
+    after = again.forgotten()
+    again.close()
+
+    assert before == kept == {"convert/m", "fetch/m"}
+    assert after == {"fetch/m"}
+
+
+def test_signatures_are_kept_whole(records):
+    signature = Signature(1_700_000_000_123_456_789, 1_700_000_000_987_654_321, 1 << 40, 1 << 50)
+    known = {"/repo/a.onnx": (signature, "b" * 64)}
+    records.keep_stats(known)
+
+    assert records.stats() == known
+
+
+def test_side_files_are_kept_by_the_digest_of_the_file(records):
+    records.keep_side_files("b" * 64, ("m.data", "deep/ü.data"))
+    records.keep_side_files("c" * 64, ())
+
+    assert records.side_files("b" * 64) == ("m.data", "deep/ü.data")
+    assert records.side_files("c" * 64) == ()
+    assert records.side_files("d" * 64) is None
+
+
+def test_a_record_whose_text_was_cut_counts_as_none(path, records):
+    records.put(RECORD, "convert/m")
+    change(path, "update records set record=substr(record, 1, 40)")
+
+    assert records.get(KEY) is None
+
+
+def test_a_record_in_which_one_letter_changed_counts_as_none(path, records):
+    records.put(RECORD, "convert/m")
+    change(path, "update records set record=replace(record, '1.5', '2.5')")
+
+    assert records.get(KEY) is None
+
+
+def test_a_record_of_another_form_counts_as_none(path, records):
+    text = RECORD.to_json().replace('"seconds"', '"duration"')
+    values = (KEY, digest_bytes(text.encode()), text)
+    change(path, "insert into records values(?,?,?)", *values)
+
+    assert records.get(KEY) is None
+
+
+def test_two_connections_that_write_at_once_lose_nothing(path):
+    def work(number: int) -> None:
+        own = Records(path, "here")
+        for n in range(20):
+            name = f"step/{number}-{n}"
+            own.put(replace(RECORD, key=digest_bytes(name.encode()), name=name), name)
+        own.close()
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(120)
+    read = Records(path, "here")
+    last = read.last()
+    found = {name: read.get(key) for name, key in last.items()}
+    read.close()
+
+    assert sorted(last) == sorted(f"step/{number}-{n}" for number in range(4) for n in range(20))
+    assert [name for name, record in found.items() if record is None or record.name != name] == []
+
+
+def test_threads_share_one_connection(records):
+    def work(number: int) -> None:
+        for n in range(20):
+            records.set_last({f"step/{number}-{n}": KEY})
+            records.last()
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(120)
+
+    assert len(records.last()) == 80
+
+
+def test_a_write_that_fails_changes_nothing(records):
+    with pytest.raises(StoreError):
+        records.keep_stats({"/a": (Signature(1, 2, 3, 4), "b"), "/b": (Signature(1, 2, 3, 4), [])})
+    records.keep_stats({"/c": (Signature(1, 2, 3, 4), "b" * 64)})
+
+    assert list(records.stats()) == ["/c"]
+
+
+@pytest.mark.parametrize(
+    "data", [b"this is no database at all" * 100, b"SQLite format 3\0" + b"x" * 200]
+)
+def test_a_file_that_is_no_database_is_set_aside(path, data):
+    path.write_bytes(data)
+    opened = Records(path, "here")
+    opened.put(RECORD, "convert/m")
+    found = opened.get(KEY)
+    opened.close()
+
+    assert found == RECORD
+    (aside,) = path.parent.glob("records.db.damaged-*")
+    assert aside.read_bytes() == data
+
+
+def test_an_empty_file_is_an_empty_store(path):
+    path.touch()
+    opened = Records(path, "here")
+    last = opened.last()
+    opened.close()
+
+    assert last == {}
+
+
+def test_tables_that_are_damaged_inside_are_told_with_a_way_out(path, records):
+    for n in range(300):
+        records.set_last({f"name {n}": KEY})
+    records.close()
+    data = path.read_bytes()
+    path.write_bytes(data[:4096] + b"\xff" * (len(data) - 4096))
+    damaged = Records(path, "here")
+    with pytest.raises(StoreError) as caught:
+        damaged.last()
+    damaged.close()
+
+    (problem,) = caught.value.problems
+    assert problem.message == (
+        "the store's records cannot be used: database disk image is malformed"
+    )
+    assert problem.facts == (("records", str(path)),)
+    assert problem.hint == "move the file away: everything is built again then"
+
+
+def test_records_of_another_qnnbuild_are_refused_and_kept(path, records):
+    records.put(RECORD, "convert/m")
+    records.close()
+    change(path, f"pragma user_version={FORMAT + 1}")
+    before = path.read_bytes()
+    with pytest.raises(StoreError) as caught:
+        Records(path, "here")
+
+    (problem,) = caught.value.problems
+    assert problem.message == "the store was written by another qnnbuild (form 2, here 1)"
+    assert problem.facts == (("records", str(path)),)
+    assert problem.hint == "use the qnnbuild that wrote it, or another store (QNNBUILD_STORE)"
+    assert path.read_bytes() == before
+
+
+def test_a_place_where_no_file_can_be_is_told(tmp_path):
+    with pytest.raises(StoreError) as caught:
+        Records(tmp_path / "none" / "records.db", "here")
+
+    (problem,) = caught.value.problems
+    assert problem.message == "the store's records cannot be used: unable to open database file"
+    assert problem.hint is None
