@@ -1,0 +1,317 @@
+"""The gate: what opens it, what shuts it, and what it never believes."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from qnnbuild.engine import gate
+from qnnbuild.engine.gate import Gate, Looked
+
+TICK_S = 0.06
+"""Longer than a time stamp counts as fresh."""
+
+
+class Checkout:
+    """Two models; a build of it looks at what the gate tells and at nothing else."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.ran: set[str] = set()
+        for model in ("a", "b"):
+            self.write(f"recipes/{model}.yaml", model)
+            self.write(f"{model}.onnx", model)
+            self.write(f"build/{model}.bin", model)
+        self.write("qnnbuild.yaml", "")
+        self.write("build/index.json", "")
+
+    def write(self, path: str, text: str) -> None:
+        (self.root / path).parent.mkdir(parents=True, exist_ok=True)
+        (self.root / path).write_text(text)
+
+    def look(self) -> Gate:
+        return gate.look(self.root)
+
+    def recipes(self) -> list[str]:
+        return sorted(p.relative_to(self.root).as_posix() for p in self.root.glob("recipes/*.yaml"))
+
+    def keep(self, seen: Gate) -> None:
+        opened = self.recipes() if seen.recipes is None else seen.recipes
+        looked = [
+            Looked(
+                name=Path(recipe).stem,
+                recipe=recipe,
+                names=[f"x/{Path(recipe).stem}", f"y/{Path(recipe).stem}"],
+                saved_s=5.0,
+                files=[f"{Path(recipe).stem}.onnx", self.root / f"build/{Path(recipe).stem}.bin"],
+                ran=Path(recipe).stem in self.ran,
+            )
+            for recipe in opened
+            if "notes" not in recipe
+        ]
+        gate.keep(
+            seen,
+            looked,
+            common=["qnnbuild.yaml", "chips.yaml"],
+            folders=["recipes"],
+            recipes=[group.recipe for group in looked],
+            finished=["build/index.json"],
+        )
+
+    def build(self, *ran: str) -> Gate:
+        self.ran = set(ran)
+        time.sleep(TICK_S)
+        seen = self.look()
+        self.keep(seen)
+        return seen
+
+    def shut(self) -> None:
+        """Two builds: one learns the files, one sees that they stay as they are."""
+        self.build()
+        self.build()
+
+
+@pytest.fixture
+def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Checkout:
+    monkeypatch.delenv("QNNBUILD_STORE", raising=False)
+    monkeypatch.setattr(gate, "own_files", lambda: iter(()))  # others may edit the package now
+    return Checkout(tmp_path)
+
+
+def test_without_a_gate_everything_is_looked_at(checkout: Checkout) -> None:
+    seen = checkout.look()
+
+    assert (seen.recipes, seen.is_shut, seen.closed) == (None, False, {})
+
+
+def test_looking_writes_nothing(checkout: Checkout) -> None:
+    before = sorted(checkout.root.rglob("*"))
+    checkout.look()
+
+    assert sorted(checkout.root.rglob("*")) == before
+
+
+def test_one_build_is_not_enough_to_shut_it(checkout: Checkout) -> None:
+    """Nobody knows what the files were when the first build began."""
+    checkout.build()
+
+    assert checkout.look().recipes is None
+
+
+def test_a_build_that_found_nothing_to_do_shuts_it(checkout: Checkout) -> None:
+    checkout.shut()
+    seen = checkout.look()
+
+    assert seen.is_shut
+    assert {name: group.names for name, group in seen.closed.items()} == {
+        "a": ["x/a", "y/a"],
+        "b": ["x/b", "y/b"],
+    }
+    assert [(g.count, g.saved_s) for g in seen.closed.values()] == [(2, 5.0), (2, 5.0)]
+
+
+def _edit(root: Path) -> None:
+    (root / "b.onnx").write_text("other")
+
+
+def _touch(root: Path) -> None:
+    (root / "b.onnx").touch()
+
+
+def _edit_and_set_the_time_back(root: Path) -> None:
+    before = (root / "b.onnx").stat()
+    (root / "b.onnx").write_text("B")
+    os.utime(root / "b.onnx", ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def _replace_with_an_older_file(root: Path) -> None:
+    before = (root / "b.onnx").stat()
+    (root / "new").write_text("b")
+    os.utime(root / "new", ns=(before.st_atime_ns, before.st_mtime_ns))
+    (root / "new").rename(root / "b.onnx")
+
+
+def _delete_what_was_made(root: Path) -> None:
+    (root / "build/b.bin").unlink()
+
+
+def _put_a_folder_in_its_place(root: Path) -> None:
+    (root / "build/b.bin").unlink()
+    (root / "build/b.bin").mkdir()
+
+
+def _edit_the_recipe(root: Path) -> None:
+    (root / "recipes/b.yaml").write_text("other")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        _edit,
+        _touch,
+        _edit_and_set_the_time_back,
+        _replace_with_an_older_file,
+        _delete_what_was_made,
+        _put_a_folder_in_its_place,
+        _edit_the_recipe,
+    ],
+)
+def test_a_change_opens_its_own_model_only(
+    checkout: Checkout, change: Callable[[Path], None]
+) -> None:
+    checkout.shut()
+    change(checkout.root)
+    seen = checkout.look()
+
+    assert seen.recipes == ("recipes/b.yaml",)
+    assert list(seen.closed) == ["a"]
+
+
+def test_after_a_touch_one_build_shuts_it_again(checkout: Checkout) -> None:
+    checkout.shut()
+    _touch(checkout.root)
+    checkout.build()
+
+    assert checkout.look().is_shut
+
+
+def test_what_was_made_just_now_is_looked_at_once_more(checkout: Checkout) -> None:
+    checkout.shut()
+    _edit(checkout.root)
+    checkout.build("b")
+    after_one = checkout.look().recipes
+    checkout.build()
+
+    assert after_one == ("recipes/b.yaml",)
+    assert checkout.look().is_shut
+
+
+def test_a_fresh_time_stamp_is_not_believed(checkout: Checkout) -> None:
+    """A second write within one tick of the kernel's clock would leave the same times."""
+    checkout.shut()
+    _touch(checkout.root)
+    checkout.keep(checkout.look())
+
+    assert checkout.look().recipes == ("recipes/b.yaml",)
+
+
+def test_a_file_that_changes_during_a_build_stays_open(checkout: Checkout) -> None:
+    checkout.build()
+    time.sleep(TICK_S)
+    seen = checkout.look()
+    _touch(checkout.root)
+    time.sleep(TICK_S)
+    checkout.keep(seen)
+
+    assert checkout.look().recipes == ("recipes/b.yaml",)
+
+
+def test_a_new_recipe_is_looked_at_and_no_other(checkout: Checkout) -> None:
+    checkout.shut()
+    checkout.write("recipes/c.yaml", "c")
+
+    assert checkout.look().recipes == ("recipes/c.yaml",)
+
+
+def test_a_yaml_file_that_is_no_recipe_is_looked_at_once(checkout: Checkout) -> None:
+    checkout.shut()
+    checkout.write("recipes/notes.yaml", "")
+    first = checkout.build().recipes
+
+    assert first == ("recipes/notes.yaml",)
+    assert checkout.look().is_shut
+
+
+def test_a_recipe_that_is_gone_opens_everything(checkout: Checkout) -> None:
+    """Its bundles have to leave build/ and the index."""
+    checkout.shut()
+    (checkout.root / "recipes/a.yaml").unlink()
+
+    assert checkout.look().recipes is None
+
+
+@pytest.mark.parametrize("path", ["qnnbuild.yaml", "chips.yaml", "build/index.json"])
+def test_a_change_of_what_all_share_opens_everything(checkout: Checkout, path: str) -> None:
+    checkout.shut()
+    checkout.write(path, "other")
+    seen = checkout.look()
+
+    assert (seen.recipes, seen.closed) == (None, {})
+
+
+def test_another_environment_opens_everything(
+    checkout: Checkout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checkout.shut()
+    monkeypatch.setenv("QAIRT_SDK_ROOT", "/elsewhere")
+
+    assert checkout.look().recipes is None
+
+
+def test_our_own_code_is_among_what_all_share(tmp_path: Path) -> None:
+    own = set(gate.own_files())
+
+    assert gate.__file__ in own
+    assert any(path.endswith("chips.yaml") for path in own)
+
+
+def _cut(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[:-9])
+
+
+def _flip(file: Path) -> None:
+    data = bytearray(file.read_bytes())
+    data[len(data) // 2] ^= 1
+    file.write_bytes(data)
+
+
+def _empty(file: Path) -> None:
+    file.write_bytes(b"")
+
+
+def _another_form(file: Path) -> None:
+    file.write_bytes(file.read_bytes().replace(b"qnnbuild gate 1", b"qnnbuild gate 9"))
+
+
+@pytest.mark.parametrize("damage", [_cut, _flip, _empty, _another_form])
+def test_a_damaged_gate_counts_as_none(checkout: Checkout, damage: Callable[[Path], None]) -> None:
+    checkout.shut()
+    damage(gate.gate_file(checkout.root))
+
+    assert checkout.look().recipes is None
+
+
+def test_a_gate_that_someone_else_wrote_meanwhile_stands(checkout: Checkout) -> None:
+    """A second build knows other things, and `doit forget` takes the gate away on purpose."""
+    checkout.shut()
+    seen = checkout.look()
+    gate.forget(checkout.root)
+    checkout.keep(seen)
+
+    assert not gate.gate_file(checkout.root).exists()
+
+
+def test_a_build_of_some_keeps_the_files_that_the_others_share(checkout: Checkout) -> None:
+    checkout.shut()
+    _touch(checkout.root)
+    time.sleep(TICK_S)
+    gate.keep(
+        checkout.look(), [], common=[], folders=["recipes"], recipes=["recipes/b.yaml"], finished=[]
+    )
+    checkout.write("chips.yaml", "other")
+
+    assert checkout.look().recipes is None
+
+
+def test_each_checkout_has_its_own_gate_in_a_shared_store(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("QNNBUILD_STORE", str(tmp_path / "store"))
+    one, other = (gate.gate_file(tmp_path / name) for name in ("one", "other"))
+
+    assert one.parent == other.parent == tmp_path / "store"
+    assert one != other
