@@ -10,7 +10,13 @@ from qnnbuild.errors import Problem, did_you_mean
 from qnnbuild.model.recipe import Graph, InputSpec, Target
 from qnnbuild.work.repairs.catalogue import REPAIRS
 
-TOOLS = ("package:onnx", "package:onnxsim", "package:onnxruntime", "package:numpy")
+TOOLS = (
+    "package:onnx",
+    "package:onnxsim",
+    "package:onnxruntime",
+    "package:numpy",
+    "package:protobuf",  # writes the model
+)
 
 
 def prepare(target: Target, graph: Graph, source: OutputOf, name: str) -> Action:

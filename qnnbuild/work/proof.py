@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from qnnbuild.work import compare
 from qnnbuild.work.borders import constant_array
 from qnnbuild.work.compare import Difference
 from qnnbuild.work.run import Run
-from qnnbuild.work.samples import Array, Sample, samples_for
+from qnnbuild.work.samples import Sample, samples_for
 from qnnbuild.work.shapes import first_line
 from qnnbuild.work.walk import nodes, tensors
 
@@ -55,29 +55,21 @@ def prove(run: Run, model: ModelProto, *, baseline: Path, prepared: Path) -> Pro
     why_not = compare.why_not_comparable(original)
     coarse = is_coarse(original)
     del original
-    ours = _run("prepared", prepared, samples, names)
+    try:
+        ours = compare.answers(prepared, samples, names)
+    except _ERRORS as error:
+        raise compare.cannot_run("prepared", error) from None
     shapes = {name: tuple(ours[0][index].shape) for index, name in enumerate(names)}
     if why_not is None:
         try:
-            theirs = _run("original", baseline, theirs_in, names)
-        except runtime.NotImplemented as error:
-            why_not = f"the CPU cannot run the original: {first_line(error)}"
+            theirs = compare.answers(baseline, theirs_in, names)
+        except _ERRORS as error:
+            why_not = f"the original does not run on the CPU: {first_line(error)}"
     if why_not is not None:
         run.warn(f"prepared and original cannot be compared: {why_not}")
         return Proof(why_not=why_not, shapes=shapes)
     found = compare.judge(run, names, ours, theirs, half=coarse)
     return Proof(samples=told, differences=found, shapes=shapes)
-
-
-def _run(
-    what: str, path: Path, samples: Sequence[Sample], names: Sequence[str]
-) -> list[list[Array]]:
-    try:
-        return compare.answers(path, samples, names)
-    except _ERRORS as error:
-        if isinstance(error, runtime.NotImplemented) and what == "original":
-            raise
-        raise compare.cannot_run(what, error) from None
 
 
 def _for_baseline(original: ModelProto, sample: Sample, constants: Mapping[str, Any]) -> Sample:
