@@ -27,8 +27,11 @@ ENOUGH_DB = 60.0
 ENOUGH_DB_HALF = 30.0
 """For a model that computes in 16 bits, where each rounding weighs 8,000 times as much."""
 
-MOST_DB = 120
-"""What is better than this is told as this: the rest is the CPU's own way of adding."""
+MOST_DB = 100
+"""From here on the difference is the CPU's own way of adding, and told as this."""
+
+LEAST_REL = 1e-5
+"""The same for the difference as a part of the output's peak."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,25 +40,32 @@ class Difference:
 
     sqnr_db: float
     max_abs: float
-    max_rel: float
+    peak: float  # the original's greatest magnitude
     cosine: float
     differing: float  # the share of elements that are not equal
 
+    @property
+    def max_rel(self) -> float:
+        """The greatest difference as a part of the peak."""
+        return self.max_abs / self.peak if self.peak > 0 else min(self.max_abs, 1.0)
+
     def as_json(self) -> dict[str, Any]:
-        """Coarse numbers: the same on every CPU, unless something is really different."""
+        """Coarse numbers: the same on every CPU, unless something is really different.
+
+        The exact ones are in the log; a report must be the same bytes on two machines.
+        """
+        up_to = _power_of_ten(max(self.max_rel, LEAST_REL))
         return {
-            "sqnr_db": int(min(MOST_DB, math.floor(self.sqnr_db))),
-            "max_abs_up_to": _power_of_ten(self.max_abs),
-            "max_rel_up_to": _power_of_ten(self.max_rel),
+            "sqnr_db": int(min(MOST_DB, 10 * math.floor(self.sqnr_db / 10))),
+            "max_abs_up_to": _power_of_ten(up_to * self.peak),
+            "max_rel_up_to": up_to,
             "cosine": round(self.cosine, 4),
         }
 
 
 def _power_of_ten(number: float) -> float:
-    """The next power of ten, from 1e-6 on."""
-    if number == 0:
-        return 0.0
-    return float(f"1e{max(-6, math.ceil(math.log10(number)))}")
+    """The next power of ten."""
+    return float(f"1e{math.ceil(math.log10(number) - 1e-9)}") if number > 0 else 0.0
 
 
 def why_not_comparable(model: ModelProto) -> str | None:
@@ -91,7 +101,6 @@ def difference(ours: Array, theirs: Array) -> Difference:
         error = np.where(same, 0.0, a - b)
         signal = float(np.sum(np.where(np.isfinite(b), b, 0.0) ** 2))
         noise = float(np.sum(error**2))
-        relative = np.abs(error) / np.maximum(np.abs(b), 1e-6)
         lengths = float(np.linalg.norm(a) * np.linalg.norm(b))
         cosine = float(np.dot(a, b) / lengths) if math.isfinite(lengths) and lengths > 0 else 1.0
     if noise == 0:
@@ -103,7 +112,7 @@ def difference(ours: Array, theirs: Array) -> Difference:
     return Difference(
         sqnr_db=max(-999.0, min(999.0, sqnr)),
         max_abs=_finite(np.max(np.abs(error), initial=0.0)),
-        max_rel=_finite(np.max(relative, initial=0.0)),
+        peak=float(np.max(np.abs(b), initial=0.0, where=np.isfinite(b))),
         cosine=cosine,
         differing=float(np.mean(~same)) if same.size else 0.0,
     )
@@ -117,7 +126,7 @@ def worst(all_: Sequence[Difference]) -> Difference:
     return Difference(
         sqnr_db=min(d.sqnr_db for d in all_),
         max_abs=max(d.max_abs for d in all_),
-        max_rel=max(d.max_rel for d in all_),
+        peak=max(d.peak for d in all_),
         cosine=min(d.cosine for d in all_),
         differing=max(d.differing for d in all_),
     )

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 
-from onnx import GraphProto, ModelProto, NodeProto
+from onnx import GraphProto, ModelProto, NodeProto, ValueInfoProto
 
 from qnnbuild.work.run import Run, WorkError
-from qnnbuild.work.walk import free_name, graphs, label, reads_of, shape_of
+from qnnbuild.work.walk import dtype_of, free_name, graphs, label, reads_of, shape_of
 
 GRAPH_NAME = "graph"
+
+_NUMBERS = ("float16", "float32", "float64", "bfloat16", "bool", "int8", "uint8", "int16", "uint16",
+            "int32", "uint32", "int64", "uint64", "unknown")  # fmt: skip
+"""Element types of tensors at the borders; "unknown" is inferred later."""
 
 
 def check_single_makers(model: ModelProto) -> None:
@@ -45,6 +49,8 @@ def check_borders(model: ModelProto) -> None:
     if not graph.output:
         raise WorkError("the graph has no outputs", place="outputs", hint="name one with outputs:")
     for kind, values in (("input", graph.input), ("output", graph.output)):
+        for value in values:
+            _check_type(kind, value)
         times = Counter(value.name for value in values)
         twice = next((name for name in times if times[name] > 1), None)
         if twice is not None:
@@ -54,6 +60,19 @@ def check_borders(model: ModelProto) -> None:
                 place=f"{kind}s",
                 hint=f"write outputs: [{listed}]" if kind == "output" else None,
             )
+
+
+def _check_type(kind: str, value: ValueInfoProto) -> None:
+    form = value.type.WhichOneof("value")
+    dtype = dtype_of(value) if form == "tensor_type" else str(form).removesuffix("_type")
+    if form is not None and dtype not in _NUMBERS:
+        raise WorkError(
+            f"{kind} '{value.name}' is {dtype}, which no NPU takes",
+            place=f"{kind}s.{value.name}",
+            facts=[("types that may cross the border", ", ".join(_NUMBERS))],
+            hint="cut the graph before it with outputs:, or leave that part to the app",
+            exit_code=2,
+        )
 
 
 def tell_case_twins(run: Run, model: ModelProto) -> None:

@@ -57,6 +57,8 @@ def prove(run: Run, model: ModelProto, *, baseline: Path, prepared: Path) -> Pro
     del original
     try:
         ours = compare.answers(prepared, samples, names)
+    except runtime.NotImplemented as error:  # types that only the NPU computes with
+        return _not_compared(run, f"the CPU cannot compute it: {first_line(error)}", {})
     except _ERRORS as error:
         raise compare.cannot_run("prepared", error) from None
     shapes = {name: tuple(ours[0][index].shape) for index, name in enumerate(names)}
@@ -66,10 +68,14 @@ def prove(run: Run, model: ModelProto, *, baseline: Path, prepared: Path) -> Pro
         except _ERRORS as error:
             why_not = f"the original does not run on the CPU: {first_line(error)}"
     if why_not is not None:
-        run.warn(f"prepared and original cannot be compared: {why_not}")
-        return Proof(why_not=why_not, shapes=shapes)
+        return _not_compared(run, why_not, shapes)
     found = compare.judge(run, names, ours, theirs, half=coarse)
     return Proof(samples=told, differences=found, shapes=shapes)
+
+
+def _not_compared(run: Run, why_not: str, shapes: Mapping[str, tuple[int, ...]]) -> Proof:
+    run.warn(f"prepared and original cannot be compared: {why_not}")
+    return Proof(why_not=why_not, shapes=shapes)
 
 
 def _for_baseline(original: ModelProto, sample: Sample, constants: Mapping[str, Any]) -> Sample:

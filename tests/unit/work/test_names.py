@@ -110,6 +110,17 @@ def test_a_graph_without_nodes_is_refused() -> None:
     assert caught.value.message == "the graph has no nodes"
 
 
+@pytest.mark.parametrize(
+    ("kind", "dtype"),
+    [("seq(float[4])", "sequence"), ("string[4]", "string"), ("complex64[4]", "complex64")],
+)
+def test_only_tensors_of_numbers_cross_the_border(kind: str, dtype: str) -> None:
+    with pytest.raises(WorkError) as caught:
+        check_borders(model(f"g ({kind} x) => (float[4] y) {{ y = Foo (x) }}"))
+
+    assert caught.value.message == f"input 'x' is {dtype}, which no NPU takes"
+
+
 def test_names_that_differ_by_case_are_told(tmp_path: Path) -> None:
     run = Run(params={}, inputs={}, outputs={})
     tell_case_twins(run, model("g (float[4] X, float[4] x) => (float[4] y) { y = Add (X, x) }"))
