@@ -184,10 +184,11 @@ def _check_close(name: str, one: Difference, is_float: bool, enough: float) -> N
         )
 
 
-def cannot_run(what: str, error: Exception) -> WorkError:
+def cannot_run(error: Exception) -> WorkError:
     return WorkError(
-        f"ONNX Runtime cannot run the {what} model on the CPU",
+        "ONNX Runtime cannot run the prepared model on the CPU",
         place="inputs",
         facts=[("it says", first_line(error))],
-        hint="shapes, types or value ranges of the inputs may not be what the model was made for",
+        hint="shapes, types or value ranges of the inputs may not be what the model was made for: "
+        "write inputs: {x: {shape: …, range: [low, high]}}, or give samples:",
     )

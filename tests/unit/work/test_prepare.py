@@ -232,3 +232,11 @@ def test_an_original_that_does_not_run_is_told(tmp_path: Path) -> None:
     assert here.warnings[0].message.startswith(
         "prepared and original cannot be compared: the original does not run on the CPU: "
     )
+
+
+def test_bfloat16_at_the_borders_is_not_compared(tmp_path: Path) -> None:
+    run(model("g (bfloat16[4] x) => (bfloat16[4] y) { y = Neg (x) }"), tmp_path)
+
+    assert report(tmp_path)["comparison"] == {
+        "why_not": "bfloat16 at its borders, which numpy does not know"
+    }
