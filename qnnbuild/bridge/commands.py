@@ -11,8 +11,9 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-from doit import cmd_clean, cmd_forget, cmd_ignore, cmd_info, cmd_list, cmd_run
+from doit import cmd_clean, cmd_forget, cmd_ignore, cmd_info, cmd_list, cmd_run, reporter
 from doit.cmd_base import DoitCmdBase
+from doit.plugin import PluginEntry
 from doit.task import Task
 
 from qnnbuild.bridge.db import Db
@@ -21,6 +22,13 @@ from qnnbuild.bridge.loader import Refused
 from qnnbuild.bridge.reporter import Reporter, say
 from qnnbuild.errors import NothingMatches, QnnbuildError
 
+DOITS_REPORTERS = {
+    "console": reporter.ConsoleReporter,
+    "executed-only": reporter.ExecutedOnlyReporter,
+    "json": reporter.JsonReporter,
+    "zero": reporter.ZeroReporter,
+    "error-only": reporter.ErrorOnlyReporter,
+}
 STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -31,7 +39,8 @@ class Ours(DoitCmdBase):  # type: ignore[misc]
         # doit hands its options to _execute only, and the loader has to know some before
         self.given = params
         try:
-            return exit_code(self.loader.build, self.act(params, args))
+            code = self.act(params, args)
+            return exit_code(self.loader.build, code)
         except Refused as refused:
             say(refused.error.problems, sys.stderr)
             return refused.error.exit_code
@@ -60,7 +69,10 @@ class Ours(DoitCmdBase):  # type: ignore[misc]
 
 class Run(Ours, cmd_run.Run):  # type: ignore[misc]
     def get_reporters(self) -> dict[str, Any]:
-        reporters = {**super().get_reporters(), "qnnbuild": Reporter.of(self.loader)}
+        # not doit's own method either, for the same reason
+        reporters = {**DOITS_REPORTERS, "qnnbuild": Reporter.of(self.loader)}
+        for name, place in self.config.get("REPORTER", {}).items():
+            reporters[name] = PluginEntry("REPORTER", name, place).get()
         self.cmdparser["reporter"].choices = {name: kind.desc for name, kind in reporters.items()}
         return reporters
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from qnnbuild.engine import gate
-from qnnbuild.errors import RecipeError
+from qnnbuild.errors import QnnbuildError, RecipeError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -60,4 +60,6 @@ def exit_code(build: Build | None, code: int) -> int:
     codes = {error.exit_code for error in build.failures.values()}
     if any(problem.severity == "error" for problem in build.session.problems):
         codes.add(RecipeError.exit_code)
+    if build.has_bug:
+        codes.add(QnnbuildError.exit_code)
     return min(codes, default=code)

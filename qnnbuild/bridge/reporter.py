@@ -50,7 +50,8 @@ class Reporter(ExecutedOnlyReporter):  # type: ignore[misc]
 
     def execute_task(self, task: Task) -> None:
         if self._is_ours(task):
-            self.progress.started(task.name)
+            if task.actions:
+                self.progress.started(task.name)
         else:
             super().execute_task(task)
 
@@ -69,7 +70,8 @@ class Reporter(ExecutedOnlyReporter):  # type: ignore[misc]
         if build is None or not self._is_ours(task):
             super().add_failure(task, fail)
         elif isinstance(fail, UnmetDependency):
-            self.progress.unmet()
+            if task.name in build.session.plan:
+                self.progress.unmet()
         else:
             error = build.failures.get(task.name)
             text = told(error.problems) if error else fail.get_msg() + "\n"
@@ -86,7 +88,9 @@ class Reporter(ExecutedOnlyReporter):  # type: ignore[misc]
 
     def _is_ours(self, task: Task) -> bool:
         build = self.loader.build
-        return build is not None and task.name in build.session.plan
+        if build is None:
+            return False
+        return task.name in build.session.plan or task.name in build.session.plan.groups
 
 
 def told(problems: Iterable[Problem], *, colour: bool = False) -> str:

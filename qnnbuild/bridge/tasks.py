@@ -26,6 +26,7 @@ class Build:
         self.outcomes: dict[str, Outcome] = {}
         self.seconds: dict[str, float] = {}  # of all that is current by now: what making it took
         self.failures: dict[str, QnnbuildError] = {}
+        self.has_bug = False
         self.stopped = False
         self._running = 0
         self._idle = threading.Condition()
@@ -55,6 +56,9 @@ class Build:
             self._stop_here()
             self.failures[name] = error
             return TaskFailed(str(error))
+        except Exception:
+            self.has_bug = True  # doit shows the traceback
+            raise
         finally:
             with self._idle:
                 self._running -= 1

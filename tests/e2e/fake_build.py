@@ -11,19 +11,9 @@ from typing import Any
 from qnnbuild.actions.action import Action, OutputOf, SourceFiles
 from qnnbuild.actions.plan import Plan
 from qnnbuild.actions.record import Record
-from qnnbuild.bridge.loader import Loader
 from qnnbuild.digest import digest_bytes, digest_json
 from qnnbuild.engine.state import Current, Outcome, Stale, State, Waits
 from qnnbuild.errors import BY_EXIT_CODE, Problem, QnnbuildError, RecipeError, Span
-
-
-class FakeLoader(Loader):
-    def open_session(
-        self, root: Path, recipes: tuple[str, ...] | None, unseen: frozenset[str]
-    ) -> FakeSession:
-        with (root / "opened.txt").open("a") as log:
-            log.write(("everything" if recipes is None else " ".join(recipes)) + "\n")
-        return FakeSession(root, recipes)
 
 
 class Stopped(QnnbuildError):
@@ -38,6 +28,8 @@ class FakeSession:
     finished = ("build/index.json",)
 
     def __init__(self, root: Path, recipes: tuple[str, ...] | None) -> None:
+        with (root / "opened.txt").open("a") as log:
+            log.write(("everything" if recipes is None else " ".join(recipes)) + "\n")
         self.root = root
         self.does: dict[str, str] = {}
         self.recipes: dict[str, str | None] = {}
@@ -168,5 +160,4 @@ class FakeSession:
         self.stopped = True
 
     def close(self) -> None:
-        with (self.root / "opened.txt").open("a") as log:
-            log.write("closed\n")
+        """There is nothing to close."""
