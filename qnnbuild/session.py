@@ -258,6 +258,8 @@ class Live:
             lands = self.plan[name].lands
             if lands is not None:
                 removed += self.builder.folder.clean(lands, dry_run=dry_run)
+        if removed and not dry_run:
+            self.builder.folder.reindex()
         return removed
 
     def forget(self, names: Collection[str]) -> None:

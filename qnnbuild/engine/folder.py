@@ -14,7 +14,7 @@ from qnnbuild.actions.record import Tree
 from qnnbuild.digest import Digest, Json, canonical, digest_bytes
 from qnnbuild.engine.inputs import is_inside
 from qnnbuild.engine.store import Store, place
-from qnnbuild.report.index import index
+from qnnbuild.report.index import INDEX_VERSION, index, with_kept
 
 MANIFEST = "manifest.json"
 """Written last and removed first: a folder that has one is whole."""
@@ -94,10 +94,9 @@ class BuildFolder:
 
     def reindex(self) -> None:
         """Write index.json over what the folder has, as after `clean`; without a bundle, none."""
-        found = {path: _read(self.root / path / MANIFEST) or {} for path in self._known()}
-        manifests = {path: manifest for path, manifest in found.items() if "chip" in manifest}
+        manifests = self._manifests()
         if manifests:
-            self._write_index(manifests)
+            self._write_index(index(manifests))
         else:
             (self.root / INDEX).unlink(missing_ok=True)
             _remove_empty(self.root, up_to=self.root.parent)
@@ -110,18 +109,28 @@ class BuildFolder:
         manifests = {
             lands: self._manifest(tree) for lands, tree in bundles.items() if MANIFEST in tree.files
         }
-        for path in self._known() if keep else ():
-            manifest = _read(self.root / path / MANIFEST)
-            if path not in manifests and manifest and manifest.get("model") in keep:
-                manifests[path] = manifest
-        if manifests or self.root.exists():
-            self._write_index(manifests)
+        before = self._index() if keep else None
+        told = index(manifests)
+        if keep:
+            told = with_kept(told, before or index(self._manifests()), keep)
+        if told != before and (manifests or self.root.exists()):
+            self._write_index(told)
 
-    def _write_index(self, manifests: Mapping[str, dict[str, Any]]) -> None:
-        text = json.dumps(index(manifests), indent=2, ensure_ascii=False, sort_keys=True) + "\n"
+    def _index(self) -> dict[str, Any] | None:
+        """index.json as it is, when it is one of ours."""
+        found = _read(self.root / INDEX)
+        return found if found and found.get("index_version") == INDEX_VERSION else None
+
+    def _write_index(self, told: Mapping[str, Any]) -> None:
+        text = json.dumps(told, indent=2, ensure_ascii=False, sort_keys=True) + "\n"
         path = self.root / INDEX
         if not path.exists() or path.read_bytes() != text.encode():
             place(path, text.encode())
+
+    def _manifests(self) -> dict[str, dict[str, Any]]:
+        """The manifests that are in the folder, which takes long when there are many."""
+        found = {path: _read(self.root / path / MANIFEST) or {} for path in self._known()}
+        return {path: manifest for path, manifest in found.items() if "chip" in manifest}
 
     def _known(self) -> list[str]:
         return [p.parent.relative_to(self.root).as_posix() for p in self.root.rglob(MANIFEST)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 INDEX_VERSION = 1
@@ -26,6 +26,20 @@ def index(manifests: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
         if manifest["license"]["redistribute"]:
             published.append(folder)
     return {"index_version": INDEX_VERSION, "chips": chips, "published": published}
+
+
+def with_kept(
+    new: Mapping[str, Any], before: Mapping[str, Any], keep: Collection[str]
+) -> dict[str, Any]:
+    """`new`, and of `before` the models in `keep` as they were."""
+    chips = {number: dict(models) for number, models in new["chips"].items()}
+    published = set(new["published"])
+    for number, models in before["chips"].items():
+        for model, variants in models.items():
+            if model in keep:
+                chips.setdefault(number, {}).setdefault(model, variants)
+                published.update(b["path"] for b in variants.values() if b["redistribute"])
+    return {"index_version": INDEX_VERSION, "chips": chips, "published": sorted(published)}
 
 
 def _bundle(folder: str, manifest: Mapping[str, Any]) -> dict[str, Any]:
