@@ -32,19 +32,19 @@ COMMANDS = {
 
 def main(argv: Sequence[str] | None = None) -> int:
     args = _parser(sys.argv[1:] if argv is None else argv)
+    code = 0
     try:
-        code: int = args.run(args)
+        code = args.run(args)
         sys.stdout.flush()
-        return code
     except QnnbuildError as error:
         tell(error, as_json=getattr(args, "json", False))
-        return error.exit_code
+        code = error.exit_code
     except BrokenPipeError:
         # the reader has seen enough; Python would complain once more when it flushes at its end
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except KeyboardInterrupt:
-        return 130
+        code = 130
+    return code
 
 
 def tell(error: QnnbuildError, *, as_json: bool = False) -> None:

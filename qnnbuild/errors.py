@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, kw_only=True)
 class Span:
-    """A place in a text that a user wrote. Lines and columns count from 1; `end` is past the last column."""
+    """A place in a text that a user wrote. Lines and columns count from 1; `end` is exclusive."""
 
     file: str
     line: int

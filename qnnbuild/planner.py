@@ -78,7 +78,7 @@ class _Use:
 
 
 class _ModelPlan:
-    """The actions of one model. Chips share everything before context unless `only:` divides them."""
+    """The actions of one model. Chips share all before context unless `only:` divides them."""
 
     def __init__(self, targets: Sequence[Target], toolchains: Mapping[str, Toolchain]) -> None:
         self.model = targets[0].model
@@ -145,7 +145,9 @@ class _ModelPlan:
         """source → the action that has its ONNX file, and which output."""
         uses = _uses(self.targets)
         exports = together(use[0].graph for use in uses.values())
-        units = [(source,) for source in uses if not isinstance(source, ExportSource)]
+        units: list[tuple[Source, ...]] = [
+            (source,) for source in uses if not isinstance(source, ExportSource)
+        ]
         units += [tuple(dict.fromkeys(g.source for g in graphs)) for graphs in exports]
         found: dict[Source, tuple[Action, str]] = {}
         for unit in units:
@@ -153,16 +155,19 @@ class _ModelPlan:
             first = uses[unit[0]][0]
             if isinstance(first.graph.source, ExportSource):
                 graphs = [uses[source][0].graph for source in unit]
-                action = self.names.shared(
-                    f"export/{self.model}{name}",
-                    first,
-                    lambda n, graphs=graphs: export(graphs, name=n, group=self.model),
-                )
+                action = self._export(first, graphs, name)
                 for graph in graphs:
                     found[graph.source] = (action, export_output(graph, graphs))
             else:
                 found[unit[0]] = (self._fetch(first, name), MODEL)
         return found
+
+    def _export(self, use: _Use, graphs: Sequence[Graph], name: str) -> Action:
+        return self.names.shared(
+            f"export/{self.model}{name}",
+            use,
+            lambda n: export(graphs, name=n, group=self.model),
+        )
 
     def _fetch(self, use: _Use, name: str) -> Action:
         source = use.graph.source
@@ -193,7 +198,7 @@ def _unit_name(
     units: Sequence[tuple[Source, ...]],
     uses: Mapping[Source, Sequence[_Use]],
 ) -> str:
-    """The shortest name for what one fetch or export brings: nothing, its graph, its variant, both."""
+    """The shortest name for what one fetch or export brings: its graph, its variant, both, none."""
     if len(units) == 1:
         return ""
     ours = [use for source in unit for use in uses[source]]
@@ -216,7 +221,11 @@ class _Names:
 
     def shared(self, base: str, use: _Use, make: Callable[[str], Action]) -> Action:
         """The action called `base`, or `base~CHIP` when another chip's differs from it."""
-        memo = (base, use.target.toolchain, id(use.graph))  # chips that nothing divides share the very same graph
+        memo = (
+            base,
+            use.target.toolchain,
+            id(use.graph),
+        )  # chips that nothing divides share the very same graph
         if memo in self._by_graph:
             return self._by_graph[memo]
         action = make(base)

@@ -22,7 +22,7 @@ from qnnbuild.engine.identity import Identity
 from qnnbuild.engine.inputs import Inputs
 from qnnbuild.engine.records import Records
 from qnnbuild.engine.runner import Runner
-from qnnbuild.engine.state import Outcome, State
+from qnnbuild.engine.state import Outcome
 from qnnbuild.engine.stats import Stats
 from qnnbuild.engine.store import Store
 from qnnbuild.engine.workers import Workers
@@ -231,9 +231,7 @@ class Live:
             top = root / fixed
             found.add(fixed or ".")
             if "**" in pattern:
-                found.update(
-                    p.relative_to(root).as_posix() for p in top.rglob("*") if p.is_dir()
-                )
+                found.update(p.relative_to(root).as_posix() for p in top.rglob("*") if p.is_dir())
         return sorted(found)
 
     @cached_property
@@ -290,7 +288,7 @@ def _builder(session: Session) -> Builder:
     stats = Stats(records.stats())
     store = Store(folder, stats)
     store.sweep()
-    path = [str(session.root), *(os.path.abspath(p or ".") for p in sys.path)]
+    path = [str(session.root), *(str(Path(p).absolute()) for p in sys.path)]
     return Builder(
         session.plan,
         store=store,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping, Sized
 
 from qnnbuild.commands.columns import print_json
 from qnnbuild.session import open_session
@@ -17,12 +18,14 @@ def arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     session = open_session(files=args.files or None)
     recipes = {target.recipe for target in session.targets}
+    many: Mapping[str, Sized] = {
+        "recipe": recipes,
+        "target": session.targets,
+        "action": session.plan,
+    }
     if args.json:
-        told = {"recipes": len(recipes), "targets": len(session.targets), "actions": len(session.plan)}
-        print_json({**told, "problems": []})
+        print_json({**{f"{word}s": len(found) for word, found in many.items()}, "problems": []})
         return 0
-    print(
-        f"{len(recipes)} recipes, {len(session.targets)} targets, {len(session.plan)} actions: no mistakes",
-        file=sys.stderr,
-    )
+    told = ", ".join(f"{len(f)} {word}{'' if len(f) == 1 else 's'}" for word, f in many.items())
+    print(f"{told}: no mistakes", file=sys.stderr)
     return 0

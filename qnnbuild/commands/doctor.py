@@ -22,7 +22,9 @@ def run(args: Namespace) -> int:
         root = None
     findings = list(examine(root))
     if args.json:
-        print_json([{"what": f.what, "good": f.good, "found": f.found, "mend": f.mend} for f in findings])
+        print_json(
+            [{"what": f.what, "good": f.good, "found": f.found, "mend": f.mend} for f in findings]
+        )
     else:
         _print(findings)
     return 0 if all(finding.good for finding in findings) else ToolError.exit_code

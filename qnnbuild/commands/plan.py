@@ -10,7 +10,9 @@ from qnnbuild.session import open_session
 
 
 def arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("pattern", nargs="?", default="*", help="a name, a model, or a pattern with *")
+    parser.add_argument(
+        "pattern", nargs="?", default="*", help="a name, a model, or a pattern with *"
+    )
     parser.add_argument("--json", action="store_true", help="the plan as data")
     parser.add_argument("--stale", action="store_true", help="only what would run")
 

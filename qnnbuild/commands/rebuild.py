@@ -1,4 +1,4 @@
-"""qnnbuild rebuild PATTERN: build again beside the store, and say whether the bytes are the same."""
+"""qnnbuild rebuild PATTERN: build again beside the store, and compare the bytes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,9 @@ def run(args: Namespace) -> int:
 
 def _compare(builder: Builder, name: str) -> list[tuple[str, str, str, str]]:
     if not isinstance(builder.state(name), Current):
-        raise NothingMatches(f"{name} is not built, so there is nothing to compare", hint=f"doit {name}")
+        raise NothingMatches(
+            f"{name} is not built, so there is nothing to compare", hint=f"doit {name}"
+        )
     stored, now = rebuild(builder, name)
     return [row for output in stored for row in _files(name, output, stored[output], now[output])]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from qnnbuild.actions.action import Action, Input, OutputOf, SourceFiles, SourceOnnx
 from qnnbuild.actions.record import Record
@@ -75,7 +75,10 @@ def _print(session: Session, action: Action, found: Found) -> None:
         ("about", action.about),
         ("does", action.call or " ".join(action.argv)),
         *((f"input {name}", _input(source)) for name, source in action.inputs.items()),
-        *((f"{name}", json.dumps(plain(v), ensure_ascii=False)) for name, v in action.params.items()),
+        *(
+            (f"{name}", json.dumps(plain(v), ensure_ascii=False))
+            for name, v in action.params.items()
+        ),
         ("state", kind_of(found)),
         *(("", reason) for reason in described(found)),
     ]
@@ -98,7 +101,8 @@ def _record_rows(record: Record) -> Iterator[tuple[str, str]]:
     for name, tree in record.outputs.items():
         for path, (digest, size) in tree.files.items():
             yield f"output {name}", f"{path}  {size:,} bytes  sha256 {digest}"
-    for what, identity in sorted(dict(record.parts["tool"]).items()):  # type: ignore[call-overload]
+    tools = record.parts["tool"]
+    for what, identity in sorted(tools.items()) if isinstance(tools, Mapping) else ():
         yield "tool", f"{what} {identity}"
     for warning in record.warnings:
         yield "warning", warning

@@ -15,7 +15,17 @@ from pathlib import Path
 from qnnbuild.engine.workers import Workers
 from qnnbuild.errors import QnnbuildError
 
-NEEDED = ("onnxruntime", "onnxruntime-qnn", "onnx", "onnxsim", "numpy", "doit", "PyYAML", "jsonschema", "rich")
+NEEDED = (
+    "onnxruntime",
+    "onnxruntime-qnn",
+    "onnx",
+    "onnxsim",
+    "numpy",
+    "doit",
+    "PyYAML",
+    "jsonschema",
+    "rich",
+)
 FREE_GB = 5
 """A zoo of a dozen models with its store and wheels takes about this much."""
 NETWORK_FILE_SYSTEMS = ("nfs", "nfs4", "cifs", "smb3", "9p", "fuse.sshfs")
@@ -115,7 +125,9 @@ def _run(call: str, folder: Path, warm: tuple[str, ...] = ()) -> str:
     said = folder / "out" / "said" / "text"
     if ended.code == 0 and ended.signal == 0 and said.exists():
         return said.read_text(encoding="utf-8")
-    lines = (folder / "log").read_text(errors="replace").strip().splitlines() or ["nothing was said"]
+    lines = (folder / "log").read_text(errors="replace").strip().splitlines() or [
+        "nothing was said"
+    ]
     return lines[-1]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import platform
 import re
 import sys
 from collections.abc import Iterator, Mapping
@@ -41,6 +42,7 @@ class Identity:
                 "packages": self._packages,
                 "code": self._code,
                 "python": self._python,
+                "host": self._host,
             }
             found = self._found[name] = kinds[kind](rest)
         return found
@@ -98,6 +100,11 @@ class Identity:
     @cached_property
     def _version(self) -> str:
         return f"{sys.implementation.name} {sys.version_info.major}.{sys.version_info.minor}"
+
+    def _host(self, _: str) -> str:
+        """What lays out a process's memory, which a few compiles read beyond their own data."""
+        libc = " ".join(platform.libc_ver())
+        return f"{sys.implementation.name} {platform.python_version()}, {libc}"
 
     def _packages(self, _: str) -> str:
         """Name and version of every distribution that this Python can import."""

@@ -1,4 +1,4 @@
-"""Runs one action: a private folder, its inputs as real copies, a child, its outputs into the store."""
+"""Runs one action: a private folder with real copies of its inputs, a child, outputs kept."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Runner:
             outputs=outputs,
             warnings=tuple(_at(action, place, text) for text, place in said.get("warnings", ())),
             seconds=round(time.monotonic() - began, 3),
-            peak_bytes=ended.peak_bytes,
+            peak_bytes=max(ended.peak_bytes, said.get("peak_bytes", 0)),
         )
 
     def _fill(self, folder: Path, action: Action, stages: Mapping[str, Stage]) -> None:
@@ -110,13 +110,14 @@ class Runner:
                 facts=[*map(tuple, error["facts"]), ("action", action.name), ("log", str(log))],
                 hint=error["hint"],
             )
+        hint: str | None = None
         if ended.late:
             message = f"{action.name} took longer than its deadline of {action.deadline_s:g} s"
             hint = "give it more with `deadline:` in the recipe"
         elif ended.signal:
             message, hint = f"{action.name} was ended by signal {ended.signal}", _signal_hint(ended)
         elif ended.code:
-            message, hint = f"{action.name} failed with exit code {ended.code}", None
+            message = f"{action.name} failed with exit code {ended.code}"
         else:
             return
         said = last_lines(log)
@@ -165,7 +166,7 @@ def _said(folder: Path) -> dict[str, Any]:
 
 
 def _place(action: Action, place: str) -> Span | None:
-    """Where the user wrote it; "inputs.x" falls back to "inputs", then to the graph or the source."""
+    """Where the user wrote it; "inputs.x" falls back to "inputs", then to graph or source."""
     while place:
         if place in action.places:
             return action.places[place]

@@ -22,10 +22,12 @@ import socket
 import sys
 import time
 import traceback
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from qnnbuild.work import press
 from qnnbuild.work.run import Run, WorkError
 
 ADDR_NO_RANDOMIZE = 0x0040000  # <sys/personality.h>
@@ -36,24 +38,33 @@ Request = dict[str, Any]
 
 
 def main(descriptor: int) -> None:
-    """Entered with one end of a socket; the first line says which modules to import and where from."""
+    """Entered with one end of a socket; the first line says what to import, and where from."""
     libc = ctypes.CDLL(None, use_errno=True)
     if not libc.personality(0xFFFFFFFF) & ADDR_NO_RANDOMIZE:
         libc.personality(ADDR_NO_RANDOMIZE)
         os.set_inheritable(descriptor, True)
-        os.execve(sys.executable, sys.orig_argv, dict(os.environ))
+        os.execve(sys.executable, sys.orig_argv, dict(os.environ))  # noqa: S606 - itself again
     talk = os.dup(descriptor)
     os.dup2(os.open(os.devnull, os.O_RDONLY), descriptor)  # 0 stays taken in every child
     libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    keeper_end, mould_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     builds = socket.socket(fileno=talk)
     first = _line(builds)
+    press_end, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     sys.path[:] = first["path"]
+    pressed = os.fork()
+    if pressed == 0:
+        libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        press.become(theirs.fileno())
+    press.settle(pressed)
+    theirs.close()
+    keeper_end, mould_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     if os.fork() == 0:
         builds.close()
         keeper_end.close()
-        _mould(mould_end, first["warm"])
+        os.set_inheritable(press_end.fileno(), True)  # a program, too, may ask the press
+        _mould(mould_end, first["warm"], press_end.fileno())
     mould_end.close()
+    press_end.close()
     Keeper(builds, keeper_end).serve()
 
 
@@ -71,7 +82,7 @@ def _line(connection: socket.socket) -> Request:
 # --- the mould ------------------------------------------------------------------------------
 
 
-def _mould(keeper: socket.socket, warm: list[str]) -> None:
+def _mould(keeper: socket.socket, warm: list[str], pressed: int) -> None:
     libc = ctypes.CDLL(None)
     libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     keeper_pid = os.getppid()
@@ -79,7 +90,7 @@ def _mould(keeper: socket.socket, warm: list[str]) -> None:
         for entry in warm:
             module, _, function = entry.partition(":")
             getattr(__import__(module, fromlist=[function]), function)()
-    except BaseException:
+    except BaseException:  # noqa: BLE001 - whatever it was, the build tells it
         keeper.send(traceback.format_exc().encode()[-8000:])
         os._exit(1)
     keeper.send(b"warm")
@@ -95,7 +106,7 @@ def _mould(keeper: socket.socket, warm: list[str]) -> None:
                 # the signal is sent when the parent ends, and between is about to
                 _await_parent(keeper_pid)
                 libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-                _child(socket.socket(fileno=descriptors[0]))
+                _child(socket.socket(fileno=descriptors[0]), pressed)
             os._exit(0)
         os.waitpid(between, 0)
         os.close(descriptors[0])
@@ -113,7 +124,7 @@ def _await_parent(pid: int) -> None:
 # --- a child --------------------------------------------------------------------------------
 
 
-def _child(connection: socket.socket) -> None:
+def _child(connection: socket.socket, pressed: int) -> None:
     code = 70
     try:
         os.setsid()
@@ -122,9 +133,10 @@ def _child(connection: socket.socket) -> None:
         connection.sendall(b"%d\n" % os.getpid())
         request = _line(connection)
         connection.close()
+        request["env"][press.HANDED_OVER] = str(pressed)
         _enter(request)
         code = _program(request) if request["argv"] else _python(request)
-    except BaseException:
+    except BaseException:  # noqa: BLE001 - the log takes it, and the exit code is 70
         traceback.print_exc()
     finally:
         sys.stdout.flush()
@@ -151,9 +163,9 @@ def _enter(request: Request) -> None:
 def _program(request: Request) -> int:
     argv = request["argv"]
     try:
-        os.execvpe(argv[0], argv, request["env"])
+        os.execvpe(argv[0], argv, request["env"])  # noqa: S606 - argv is a list
     except OSError as error:
-        print(f"{argv[0]}: {error.strerror}")
+        sys.stderr.write(f"{argv[0]}: {error.strerror}\n")
     return 127
 
 
@@ -176,6 +188,7 @@ def _python(request: Request) -> int:
             "hint": error.hint,
             "exit_code": error.exit_code,
         }
+    said["peak_bytes"] = run.peak_bytes
     said["warnings"] = [[notice.message, notice.place] for notice in run.warnings]
     Path("said.json").write_text(json.dumps(said), encoding="utf-8")
     return 1 if "error" in said else 0
@@ -210,12 +223,13 @@ class Keeper:
             signal.signal(number, signal.SIG_IGN)
         signal.signal(signal.SIGTERM, lambda *_: self.end())
         while True:
-            ready, _, _ = select.select([self.builds, wakeup_read], [], [], self._patience())
+            listening = [self.builds.fileno(), wakeup_read]
+            ready, _, _ = select.select(listening, [], [], self._patience())
             if wakeup_read in ready:
                 os.read(wakeup_read, 4096)
             self._reap()
             self._enforce_deadlines()
-            if self.builds in ready:
+            if self.builds.fileno() in ready:
                 self._read()
 
     def _answer_first(self) -> None:
@@ -294,10 +308,8 @@ class Keeper:
 
     def _kill(self, pid: int) -> None:
         """The whole process group: what the child started ends with it."""
-        try:
+        with suppress(ProcessLookupError, PermissionError):  # it has ended, or not begun
             os.killpg(pid, signal.SIGKILL)
-        except (ProcessLookupError, PermissionError):
-            pass
 
     def _send(self, answer: dict[str, Any]) -> None:
         try:

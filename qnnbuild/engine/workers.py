@@ -110,10 +110,8 @@ class Workers:
         """End everything that runs. Safe in a signal handler's thread: it takes no lock."""
         connection = self._socket
         if connection is not None:
-            try:
+            with suppress(OSError):  # it is gone already, and its children with it
                 connection.send(b'{"cancel": null}\n')
-            except OSError:
-                pass  # it is gone already, and its children with it
 
     def close(self) -> None:
         """End the server, and with it everything that still runs."""
@@ -132,11 +130,12 @@ class Workers:
         ours, theirs = socket.socketpair()
         package_root = str(Path(__file__).resolve().parents[2])
         with theirs:
+            environment = {**FIXED_ENV, "QNNBUILD_PATH": package_root}
             self._process = subprocess.Popen(
                 [sys.executable, "-P", "-c", START],
-                stdin=theirs,
+                stdin=theirs.fileno(),
                 stdout=subprocess.DEVNULL,
-                env={**FIXED_ENV, "QNNBUILD_PATH": package_root},
+                env=environment,
                 cwd="/",
                 start_new_session=True,  # a terminal's Ctrl-C goes to the build, which decides
             )

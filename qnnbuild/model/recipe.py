@@ -1,4 +1,4 @@
-"""A recipe as resolved for one variant and chip: every placeholder filled, every default in place."""
+"""A recipe as resolved for one variant and chip: placeholders filled, defaults in place."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class Graph:
     source_axes: tuple[str, ...] = ()  # axes that change its source
     only_for: tuple[str, ...] = ()  # patterns under `only:` that were applied for this chip
     places: Mapping[str, Span] = field(default_factory=dict, compare=False)
-    """Where the user wrote what: "graph", "source", "inputs", "inputs.x", "precision", "options.ort.vtcm_mb"."""
+    """Where the user wrote what: "graph", "source", "inputs.x", "options.ort.vtcm_mb", …"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,7 +120,7 @@ class BundleOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class Chip:
-    """A system on chip. Two number spaces exist, QNN's soc_model and the kernel's; they never mix."""
+    """A system on chip. QNN's soc_model and the kernel's ids are two number spaces; never mixed."""
 
     name: str  # part number, Android's ro.soc.model
     marketing: tuple[str, ...]

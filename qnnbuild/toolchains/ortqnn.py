@@ -46,7 +46,7 @@ class OrtQnn:
                 "reads_back": _reads_back(graph, chip),
             },
             outputs=("context", "facts"),
-            tools=self.tools,
+            tools=(*self.tools, "host"),
         )
 
 

@@ -35,7 +35,7 @@ class Toolchain(Protocol):
         ...
 
     def problems(self, graph: Graph, chip: Chip) -> Iterable[Problem]:
-        """What of the recipe cannot work with these tools on this chip: precision, options, limits."""
+        """What cannot work with these tools on this chip: precision, options, limits."""
         ...
 
     def convert(self, graph: Graph) -> Work:
@@ -43,5 +43,5 @@ class Toolchain(Protocol):
         ...
 
     def context(self, graph: Graph, chip: Chip, context: ContextOptions) -> Work:
-        """Input "model" (converted) → outputs "context" (what ships) and "facts" (facts.json, read back)."""
+        """Input "model" (converted) → outputs "context" (what ships) and "facts" (read back)."""
         ...

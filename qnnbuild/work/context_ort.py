@@ -38,6 +38,7 @@ def context(run: Run) -> None:
     name = f"{run.params['graph']}_ctx.onnx"
     wanted = _compile(folder, run.params, name)
     outcome = create(wanted, Path("compile.log"))
+    run.peak_bytes = outcome.peak_bytes
     sys.stderr.write(outcome.log)
     prepared, nodes = _prepared(folder / MODEL)
     story = _Story(run=run, wanted=wanted, nodes=nodes)

@@ -1,7 +1,8 @@
 """One ONNX Runtime session, created in a forked process: its bytes, its log, its crash are its own.
 
 A second session in one process compiles to other bytes than the first, so each gets a process
-that has made none. Its options and its model's path are what a plain script would give.
+that has made none: a fork of the press, where there is one. Its options and its model's path
+are what a plain script would give.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-PROVIDER = "QNNExecutionProvider"
+from qnnbuild.work import press
+
 WARNING, VERBOSE = 2, 0
 
 
@@ -33,6 +36,7 @@ class Outcome:
     error: str | None  # what the runtime said; None when the session was created
     crash: str | None  # the signal's name
     log: str
+    peak_bytes: int = 0  # 0: not measured apart from the process that asked
 
     @property
     def created(self) -> bool:
@@ -41,50 +45,49 @@ class Outcome:
 
 def create(wanted: Wanted, log: Path) -> Outcome:
     """Create the session and throw it away; what it wrote stays."""
+    request = {
+        "model": wanted.model,
+        "options": dict(wanted.options),
+        "entries": dict(wanted.entries),
+        "severity": wanted.severity,
+    }
+    pressed = os.environ.get(press.HANDED_OVER)
+    if pressed is None:
+        answer = _in_a_fork(request, wanted.folder, log)
+    else:
+        answer = press.ask(int(pressed), request, str(wanted.folder), str(log))
+    return Outcome(
+        error=answer["error"] or None,
+        crash=answer["crash"],
+        log=log.read_text(encoding="utf-8", errors="replace") if log.exists() else "",
+        peak_bytes=answer.get("peak_bytes", 0),
+    )
+
+
+def _in_a_fork(request: Mapping[str, Any], folder: Path, log: Path) -> dict[str, Any]:
+    """Without a press, as in a plain script: right, but not the same bytes for every model."""
     sys.stdout.flush()
     sys.stderr.flush()
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
-        _in_the_child(wanted, log, writing)
+        _in_the_child(request, folder, log, writing)
     os.close(writing)
     with os.fdopen(reading, "rb") as pipe:
         said = pipe.read().decode("utf-8", "replace")
     _, status = os.waitpid(child, 0)
     crash = signal.Signals(os.WTERMSIG(status)).name if os.WIFSIGNALED(status) else None
-    ended_badly = status != 0 and crash is None
-    return Outcome(
-        error=said or ("the process ended without a word" if ended_badly else None),
-        crash=crash,
-        log=log.read_text(encoding="utf-8", errors="replace") if log.exists() else "",
-    )
+    return {"error": said, "crash": crash}
 
 
-def _in_the_child(wanted: Wanted, log: Path, writing: int) -> None:
-    code = 1
+def _in_the_child(request: Mapping[str, Any], folder: Path, log: Path, writing: int) -> None:
     try:
         descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
         os.dup2(descriptor, 1)
         os.dup2(descriptor, 2)
-        os.chdir(wanted.folder)
-        _create(wanted)
-        code = 0
+        os.chdir(folder)
+        press.create_session(request)
     except BaseException as error:  # noqa: BLE001  # the parent tells it
         os.write(writing, (str(error) or type(error).__name__).encode())
     finally:
-        os._exit(code)
-
-
-def _create(wanted: Wanted) -> None:
-    import onnxruntime
-    import onnxruntime_qnn
-
-    library = onnxruntime_qnn.get_library_path()
-    onnxruntime.register_execution_provider_library(PROVIDER, library)
-    devices = [d for d in onnxruntime.get_ep_devices() if d.ep_name == PROVIDER]
-    session = onnxruntime.SessionOptions()
-    session.log_severity_level = wanted.severity
-    for key, value in wanted.entries.items():
-        session.add_session_config_entry(key, value)
-    session.add_provider_for_devices(devices, dict(wanted.options))
-    onnxruntime.InferenceSession(wanted.model, session)
+        os._exit(0)

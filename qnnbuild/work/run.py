@@ -1,4 +1,4 @@
-"""What the code of an action sees while it runs: its own folder, its values, and how to speak."""
+"""What the code of an action sees while it runs: its folder, its values, and how to speak."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 class WorkError(Exception):
-    """The run cannot end well. `place` names what the user wrote: "source", "inputs.x", "precision".
+    """The run cannot end well. `place` names what the user wrote: "source", "inputs.x", ….
 
     The parent looks the place up in the action (a missing "inputs.x" falls back to "inputs",
     then to the graph) and shows file, line and column. `exit_code` is one of errors.BY_EXIT_CODE.
@@ -40,12 +40,13 @@ class Notice:
 
 @dataclass(kw_only=True)
 class Run:
-    """One run. All paths are relative to the current folder, which is private, empty and removed afterwards."""
+    """One run. Paths are relative to the current folder, which is private and gone afterwards."""
 
     params: Mapping[str, Any]
     inputs: Mapping[str, Path]  # a folder each: in/NAME
     outputs: Mapping[str, Path]  # a folder each, already there and empty: out/NAME
     warnings: list[Notice] = field(default_factory=list)
+    peak_bytes: int = 0  # of processes that worked for this run and are not its children
 
     def warn(self, message: str, *, place: str = "source") -> None:
         """Say something that does not stop the run; it is kept in the record and shown."""

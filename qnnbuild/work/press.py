@@ -1,0 +1,237 @@
+"""The press: a process whose memory is the same each time, from which every compile is forked.
+
+The compiler's bytes depend on what lies beside its data: libQnnHtp reads past the end of blocks
+(`extract_tile_vmemu_u16`, seen with valgrind) and writes padding that it never filled
+(`fa::FancyAllocator`). So a compile must find the same heap, whatever ran before, in whatever
+folder, with Python wherever it is installed. Hence:
+
+- this file is run as a program of its own that imports nothing but the runtime; nothing of a
+  request is read before the fork;
+- everything that has a path is an open descriptor with a fixed number: the interpreter, its
+  library, the packages, the program. Paths are then /proc/self/fd/N on every machine;
+- the environment and the command line are constant; addresses are not randomised (the parent
+  has seen to it); glibc fills memory that it hands out, without thread caches.
+
+`ask` is the other side: any process that inherited the press's socket can have a session made.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import select
+import signal
+import socket
+import struct
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+SOCKET, BASE, PROGRAM, INTERPRETER, PACKAGES = 50, 51, 52, 53, 54
+"""Fixed numbers of descriptors; packages take one each from PACKAGES on."""
+
+NEEDED = ("onnxruntime", "onnxruntime_qnn", "numpy")
+PROVIDER = "QNNExecutionProvider"
+ENV = {
+    "LANG": "C.UTF-8",
+    "OPENBLAS_NUM_THREADS": "1",
+    "OMP_NUM_THREADS": "1",
+    "PYTHONDONTWRITEBYTECODE": "1",
+    "PYTHONHASHSEED": "0",
+    "PYTHONHOME": f"/proc/self/fd/{BASE}",
+    "GLIBC_TUNABLES": "glibc.malloc.perturb=165:glibc.malloc.tcache_count=0",
+}
+ARGV = ["python", "-S", "-P", f"/proc/self/fd/{PROGRAM}"]
+MOST_BYTES = 1 << 17  # of a request or an answer
+PR_SET_PDEATHSIG = 1  # <sys/prctl.h>
+PTRACE_TRACEME, PTRACE_DETACH = 0, 17  # <sys/ptrace.h>
+AT_RANDOM = 25  # <elf.h>
+HANDED_OVER = "QNNBUILD_PRESS"
+"""The environment variable with the number of the press's socket."""
+
+
+def become(connection: int) -> None:
+    """Turn this process into the press; `connection` is its end of a SOCK_SEQPACKET pair."""
+    import importlib.util
+
+    folders = []
+    for name in NEEDED:
+        spec = importlib.util.find_spec(name)
+        if spec is None or spec.origin is None:
+            os._exit(3)  # without the runtime nothing can be asked of the press
+        folders.append(Path(spec.origin).parents[1])
+    wanted = {SOCKET: os.dup(connection), BASE: os.open(sys.base_prefix, os.O_PATH)}
+    wanted[PROGRAM] = os.open(__file__, os.O_RDONLY)
+    wanted[INTERPRETER] = os.open(os.path.realpath(sys.executable), os.O_RDONLY)
+    for number, folder in enumerate(folders, PACKAGES):
+        wanted[number] = os.open(folder, os.O_PATH)
+    for number, descriptor in wanted.items():
+        os.dup2(descriptor, number, inheritable=True)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for number in (0, 1):
+        os.dup2(nothing, number)
+    os.chdir("/")
+    if ctypes.CDLL(None).ptrace(PTRACE_TRACEME, 0, None, None) != 0:
+        os.kill(os.getpid(), signal.SIGSTOP)  # `settle` waits for a stop of one kind or the other
+    os.execve(f"/proc/self/fd/{INTERPRETER}", ARGV, ENV)  # noqa: S606 - no shell
+
+
+def settle(pid: int) -> None:
+    """Take away the random bytes that the kernel gives a new program; `pid` becomes the press.
+
+    The C library makes the guards of its stack frames from them, old frames keep those, and the
+    compiler reads what old frames left (`GraphPrepare::try_reduce_const`): one start in ten was
+    another one. Where tracing is forbidden the press works all the same, with that chance.
+    """
+    _, status = os.waitpid(pid, os.WUNTRACED)
+    if not os.WIFSTOPPED(status):
+        return
+    if os.WSTOPSIG(status) == signal.SIGSTOP:
+        os.kill(pid, signal.SIGCONT)
+        return
+    try:
+        pairs = dict(struct.iter_unpack("QQ", Path(f"/proc/{pid}/auxv").read_bytes()))
+        with Path(f"/proc/{pid}/mem").open("r+b", buffering=0) as memory:
+            memory.seek(pairs[AT_RANDOM])
+            memory.write(b"qnnbuild's press")
+    except PermissionError:  # a kernel that guards memory even from a tracer
+        pass
+    finally:
+        ctypes.CDLL(None).ptrace(PTRACE_DETACH, pid, None, None)
+
+
+# --- the press itself -------------------------------------------------------------------------
+
+
+def main() -> None:
+    """Wait for work and fork; the runtime is loaded when the first work comes."""
+    for number in range(3, 256):
+        if not SOCKET <= number < PACKAGES + len(NEEDED):
+            try:
+                os.close(number)
+            except OSError:
+                continue
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps the watchers
+    connection = socket.socket(fileno=SOCKET)
+    loaded = False
+    while True:
+        message, descriptors, _, _ = socket.recv_fds(connection, 1, 3)
+        if not message:
+            os._exit(0)
+        if not loaded:
+            _load()
+            loaded = True
+        if os.fork() == 0:
+            _watch(*descriptors)
+        for descriptor in descriptors:
+            os.close(descriptor)
+
+
+def _load() -> None:
+    """Import the runtime by its place alone: a search would read whole folders into memory."""
+    import importlib.util
+
+    class ByPlace:
+        @staticmethod
+        def find_spec(name: str, *_: object) -> Any:
+            if name not in NEEDED:
+                return None
+            folder = f"/proc/self/fd/{PACKAGES + NEEDED.index(name)}/{name}"
+            return importlib.util.spec_from_file_location(
+                name, f"{folder}/__init__.py", submodule_search_locations=[folder]
+            )
+
+    sys.meta_path.insert(0, ByPlace)
+    import onnxruntime  # noqa: F401
+    import onnxruntime_qnn
+
+    ctypes.CDLL(onnxruntime_qnn.get_qnn_htp_path())
+
+
+def _watch(answer: int, folder: int, log: int) -> None:
+    """Fork the worker, wait for its end or for whoever asked to be gone, and tell how it went."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    said, says = os.pipe()
+    worker = os.fork()
+    if worker == 0:
+        _work(answer, folder, log, says)
+    os.close(says)
+    ended = os.pidfd_open(worker)
+    either = select.poll()
+    either.register(ended, select.POLLIN)
+    either.register(answer, 0)  # only that the other side is gone; its request is the worker's
+    if ended not in dict(either.poll()):
+        os.kill(worker, signal.SIGKILL)  # nobody waits for it any more
+    _, status, usage = os.wait4(worker, 0)
+    with os.fdopen(said, "rb") as pipe:
+        error = pipe.read(MOST_BYTES // 2).decode("utf-8", "replace")
+    crash = signal.Signals(os.WTERMSIG(status)).name if os.WIFSIGNALED(status) else None
+    told = {"error": error, "crash": crash, "peak_bytes": usage.ru_maxrss * 1024}
+    try:
+        socket.socket(fileno=answer).send(json.dumps(told).encode())
+    finally:
+        os._exit(0)
+
+
+def _work(answer: int, folder: int, log: int, says: int) -> None:
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    try:
+        request = json.loads(os.read(answer, MOST_BYTES))
+        os.fchdir(folder)
+        os.dup2(log, 1)
+        os.dup2(log, 2)
+        create_session(request)
+    except BaseException as error:  # noqa: BLE001  # whoever asked tells it
+        os.write(says, (str(error) or type(error).__name__).encode()[: MOST_BYTES // 2])
+    finally:
+        os._exit(0)
+
+
+def create_session(request: Mapping[str, Any]) -> None:
+    """Create a session of ONNX Runtime with the QNN plugin, as a plain script would."""
+    import onnxruntime
+    import onnxruntime_qnn
+
+    library = onnxruntime_qnn.get_library_path()
+    onnxruntime.register_execution_provider_library(PROVIDER, library)
+    devices = [d for d in onnxruntime.get_ep_devices() if d.ep_name == PROVIDER]
+    session = onnxruntime.SessionOptions()
+    session.log_severity_level = request["severity"]
+    for key, value in request["entries"].items():
+        session.add_session_config_entry(key, value)
+    session.add_provider_for_devices(devices, dict(request["options"]))
+    onnxruntime.InferenceSession(request["model"], session)
+
+
+# --- the other side ---------------------------------------------------------------------------
+
+
+def ask(press: int, request: Mapping[str, Any], folder: str, log: str) -> dict[str, Any]:
+    """Have a session created in `folder`; what it prints goes to `log`.
+
+    Gives {error, crash, peak_bytes}: the runtime's words or "", a signal's name or None, bytes.
+    """
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    into = os.open(folder, os.O_PATH | os.O_DIRECTORY)
+    out = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+    with ours:
+        connection = socket.socket(fileno=os.dup(press))
+        with connection, theirs:
+            ours.send(json.dumps(request, sort_keys=True).encode())
+            try:
+                socket.send_fds(connection, [b"x"], [theirs.fileno(), into, out])
+            except OSError:
+                ours.shutdown(socket.SHUT_RD)  # the press is gone; what is told below is nothing
+        os.close(into)
+        os.close(out)
+        told = ours.recv(MOST_BYTES)
+    if not told:
+        return {"error": "the process that compiles has died", "crash": None, "peak_bytes": 0}
+    answer: dict[str, Any] = json.loads(told)
+    return answer
+
+
+if __name__ == "__main__":
+    main()
