@@ -1,4 +1,4 @@
-"""A counting fake toolchain: work whose result is known from its inputs, and a line for each run."""
+"""A counting fake toolchain: work with a known result, and a line for each run."""
 
 from __future__ import annotations
 

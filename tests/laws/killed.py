@@ -35,7 +35,7 @@ def main() -> None:
     world = World(Path(folder))
     world.build(nodes, threads=2)
     world.workers.close()
-    print(changes)
+    sys.stdout.write(f"{changes}\n")
 
 
 if __name__ == "__main__":

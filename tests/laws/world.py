@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -32,7 +32,7 @@ CALL = "tests.laws.counted:mix"
 
 @dataclass(frozen=True)
 class Node:
-    """An action of a random plan: its salt, and what it takes (a source, or another node's output)."""
+    """An action of a random plan: its salt, and the sources or outputs that it takes."""
 
     salt: str
     takes: tuple[str | tuple[int, str], ...]
@@ -46,7 +46,7 @@ def plans(draw: st.DrawFn, most: int = 7) -> tuple[Node, ...]:
         source = st.sampled_from(SOURCES)
         made = st.tuples(st.integers(0, number - 1), st.sampled_from(OUTPUTS)) if number else source
         takes = draw(st.lists(source | made, min_size=1, max_size=3, unique=True))
-        nodes.append(Node(draw(st.sampled_from("stuv")), tuple(takes)))
+        nodes.append(Node(draw(st.sampled_from("stuv")), tuple(takes)))  # type: ignore[arg-type]
     return tuple(nodes)
 
 
@@ -162,7 +162,7 @@ def _make(builder: Builder, name: str) -> None:
 def _in_threads(builder: Builder, threads: int) -> None:
     """Each action starts when what it needs is there, as doit's thread runner does it."""
     with ThreadPoolExecutor(threads) as pool:
-        going = {}
+        going: dict[str, Future[None]] = {}
         for action in builder.plan:
             needs = [going[name] for name in action.needs()]
             going[action.name] = pool.submit(_after, needs, builder, action.name)
@@ -170,7 +170,7 @@ def _in_threads(builder: Builder, threads: int) -> None:
             future.result()
 
 
-def _after(needs: list, builder: Builder, name: str) -> None:  # type: ignore[type-arg]
+def _after(needs: list[Future[None]], builder: Builder, name: str) -> None:
     for need in needs:
         need.result()
     _make(builder, name)
