@@ -16,7 +16,7 @@ from qnnbuild.engine.identity import Identity
 from qnnbuild.engine.inputs import Inputs
 from qnnbuild.engine.records import Records
 from qnnbuild.engine.runner import Made, Runner, Stage
-from qnnbuild.engine.state import Outcome, State
+from qnnbuild.engine.state import Current, Outcome, Stale, State
 from qnnbuild.engine.stats import Stats
 from qnnbuild.engine.store import Store
 from qnnbuild.engine.workers import Workers
@@ -31,6 +31,13 @@ def action(name: str, *takes: str, lands: str | None = None, **more: object) -> 
     values = {"inputs": inputs, "outputs": ("o",), "params": {"salt": name}, "group": "m", **more}
     step = name.partition("/")[0]
     return Action(name=name, step=step, call="fake:work", lands=lands, **values)  # type: ignore[arg-type]
+
+
+FETCH = action("fetch/m", "a.txt")
+CONVERT = action("convert/m", "fetch/m")
+CONTEXT = action("context/m", "convert/m", "b.txt")
+BUNDLE = action("bundle/m", "context/m", lands="m/SM8750")
+CHAIN = (FETCH, CONVERT, CONTEXT, BUNDLE)
 
 
 class FakeRunner(Runner):
@@ -121,13 +128,9 @@ def make_all(builder: Builder) -> dict[str, str]:
     """Make what is not current, in order: name → how."""
     hows: dict[str, str] = {}
     for one in builder.plan:
-        if not is_current(builder.state(one.name)):
+        if not isinstance(builder.state(one.name), Current):
             hows[one.name] = builder.make(one.name).how
     return hows
-
-
-def is_current(state: State) -> bool:
-    return type(state).__name__ == "Current"
 
 
 def text_of(builder: Builder, made: Outcome | str) -> str:
@@ -135,3 +138,14 @@ def text_of(builder: Builder, made: Outcome | str) -> str:
     record = builder.record(made) if isinstance(made, str) else made.record
     ((digest, _),) = record.outputs["o"].files.values()
     return builder.store.path(digest).read_text()
+
+
+def reasons(state: State) -> tuple[str, ...]:
+    assert isinstance(state, Stale)
+    return state.reasons
+
+
+def artifact(builder: Builder, name: str) -> Path:
+    """The file in the store that an action made."""
+    ((digest, _),) = builder.record(name).outputs["o"].files.values()
+    return builder.store.path(digest)
