@@ -27,6 +27,13 @@ class Compiled:
     log: str
 
     @property
+    def warnings(self) -> list[list[str]]:
+        """What the run said beside its result; it must have ended well."""
+        assert "error" not in self.said, self.said["error"]
+        found: list[list[str]] = self.said["warnings"]
+        return found
+
+    @property
     def facts(self) -> dict[str, Any]:
         found: dict[str, Any] = json.loads((self.folder / "out/facts/facts.json").read_text())
         return found

@@ -29,7 +29,7 @@ def workers() -> Iterator[Workers]:
 def test_a_float_graph_becomes_a_binary_that_names_its_chip(workers: Workers, tmp_path: Path):
     made = compiled(workers, tmp_path / "run", tiny_conv())
 
-    assert made.said == {"warnings": []}
+    assert made.warnings == []
     assert list(made.files) == ["vad_ctx.onnx", "vad_ctx_qnn.bin"]
     assert made.facts["chip"] == {
         "soc_model": 69, "soc_type": "SM8750", "arch": 79, "vtcm_mb": 8, "hvx_threads": 6,
@@ -48,7 +48,7 @@ def test_a_quantized_graph_compiles_for_old_and_new_chips(
 ):
     made = compiled(workers, tmp_path / "run", tiny_qdq(), chip, precision="qdq")
 
-    assert made.said == {"warnings": []}
+    assert made.warnings == []
     assert made.facts["chip"]["soc_type"] == chip
 
 
@@ -108,7 +108,7 @@ def test_nodes_that_the_npu_does_not_take_are_named_and_nothing_is_made(
 def test_nodes_on_the_cpu_are_told_where_that_is_allowed(workers: Workers, tmp_path: Path):
     made = compiled(workers, tmp_path / "run", with_erf(), cpu_fallback="allow")
 
-    assert made.said == {"warnings": [["1 of 3 nodes run on the CPU: gelu/erf (Erf)", "graph"]]}
+    assert made.warnings == [["1 of 3 nodes run on the CPU: gelu/erf (Erf)", "graph"]]
     assert made.facts["ep_context_nodes"] == 2
     assert made.facts["cpu_nodes"] == [
         {
