@@ -127,6 +127,8 @@ class Workers:
     def _started(self) -> socket.socket:
         if self._socket is not None:
             return self._socket
+        if self._process is not None:
+            self._process.wait()  # it has died; what is left of it is its exit code
         ours, theirs = socket.socketpair()
         package_root = str(Path(__file__).resolve().parents[2])
         with theirs:

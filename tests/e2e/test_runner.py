@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Thread, Timer
 
 import pytest
 
@@ -145,8 +147,6 @@ def test_a_program_that_is_not_there_is_named(runner: Runner) -> None:
 
 
 def test_a_cancelled_build_says_so_and_leaves_no_child(tmp_path: Path) -> None:
-    from threading import Timer
-
     own = Workers(path=sys.path)
     runner = Runner(Store(tmp_path / "store", Stats()), own, os.environ)
     pids = tmp_path / "pids"
@@ -163,16 +163,28 @@ def test_a_cancelled_build_says_so_and_leaves_no_child(tmp_path: Path) -> None:
     assert [alive(int(pid)) for pid in pids.read_text().split()] == [False, False]
 
 
-def test_a_dead_server_is_told_and_not_waited_for(tmp_path: Path) -> None:
+def test_a_dead_server_is_told_and_the_next_action_gets_a_new_one(tmp_path: Path) -> None:
     own = Workers(path=sys.path)
     runner = Runner(Store(tmp_path / "store", Stats()), own, os.environ)
-    made(runner, doing("well"))
-    assert own._process is not None
-    own._process.kill()
-    own._process.wait()
-    with pytest.raises(Lost):
-        made(runner, doing("well"))
+    pids = tmp_path / "pids"
+
+    def kill() -> None:
+        while not (pids.exists() and pids.read_text()):
+            time.sleep(0.01)
+        assert own._process is not None
+        own._process.kill()
+
+    Thread(target=kill).start()
+    with pytest.raises(Lost, match="the server that runs actions has died"):
+        made(runner, doing("hangs_with_a_child", params={"pids": str(pids)}))
+    child, grandchild = map(int, pids.read_text().split())
+    child_is_gone = not alive(child)
+    os.kill(grandchild, signal.SIGKILL)  # nobody was left who knew of it
+    again = text_of(runner, made(runner, doing("well")))
     own.close()
+
+    assert child_is_gone
+    assert again == "well"
 
 
 def test_a_server_that_cannot_warm_up_says_why(tmp_path: Path) -> None:
