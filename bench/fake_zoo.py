@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -74,7 +75,7 @@ class WritesOneFile:
             if action.step == "prepare":
                 lines = [line for line in lines if not line.isdigit()]  # what an edit changes
             text = "\n".join(lines)
-            (folder / "made").write_text(f"{action.name}\n{text}")
+            (folder / "made").write_text(_made(action, text))
             digest, size = self.store.add(folder / "made")
         tree = Tree(files={"manifest.json" if action.lands else "made": (digest, size)})
         return Made(outputs={"o": tree}, warnings=(), seconds=1.0, peak_bytes=0)
@@ -91,7 +92,8 @@ class Zoo(Builder):
         if found is None:
             found = tuple(f"recipes/{p.name}" for p in sorted((root / "recipes").iterdir()))
         self.recipes = {recipe: Path(recipe).stem for recipe in found}
-        records = Records(_made(root / ".qnnbuild") / "records.db", str(root))
+        (root / ".qnnbuild").mkdir(exist_ok=True)
+        records = Records(root / ".qnnbuild" / "records.db", str(root))
         stats = Stats(records.stats())
         store = Store(root / ".qnnbuild", stats)
         super().__init__(
@@ -114,9 +116,15 @@ class Zoo(Builder):
         self.records.close()
 
 
-def _made(folder: Path) -> Path:
-    folder.mkdir(exist_ok=True)
-    return folder
+def _made(action: Action, text: str) -> str:
+    if action.lands is None:
+        return f"{action.name}\n{text}"
+    model, chip = action.lands.split("/")
+    manifest = {
+        "model": model, "variant": "", "chip": {"name": chip}, "toolchain": {"name": "ort"},
+        "license": {"spdx": "MIT", "redistribute": True}, "graphs": {}, "files": {}, "of": text,
+    }  # fmt: skip
+    return json.dumps(manifest)
 
 
 def _chips(root: Path, recipe: str) -> list[str]:
