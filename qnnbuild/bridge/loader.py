@@ -100,6 +100,9 @@ class Loader(DodoTaskLoader):  # type: ignore[misc]
         recipes, behind = self.gate.recipes, self.gate.closed
         if not plain_run:
             recipes, behind = None, {}
+        words = pos_args or cmd.sel_tasks or ()
+        if recipes is not None and Chosen(None, behind, ()).holds(words):
+            recipes = ()
         tasks = [] if recipes == () else self._open(cmd, recipes, frozenset(behind))
         chosen = Chosen(self.build, behind, [task.name for task in theirs])
         tasks += chosen.stand_ins(theirs)
@@ -191,6 +194,11 @@ class Chosen:
         self.count = 0  # of actions behind the gate that are selected
         self.saved_s = 0.0
 
+    def holds(self, words: Sequence[str]) -> bool:
+        """Whether there are words, and all are names of what is behind the gate."""
+        left = set(words) - self.behind.keys()
+        return bool(words) and bool(self.behind) and (not left or left <= {*self._names_behind()})
+
     def all_behind(self) -> None:
         self.count = sum(group.count for group in self.behind.values())
         self.saved_s = sum(group.saved_s for group in self.behind.values())
@@ -205,6 +213,11 @@ class Chosen:
         return list(dict.fromkeys(chosen))
 
     def _names(self, word: str, *, keep_patterns: bool) -> list[str]:
+        if word.startswith("-"):
+            raise NothingMatches(
+                f"the option {word} stands behind a name",
+                hint="doit takes its options first: doit -n 4 --continue NAME",
+            )
         if word in self.actions or word in self.groups:
             return [word]
         if word in self.behind:

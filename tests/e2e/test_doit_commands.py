@@ -256,6 +256,27 @@ def test_a_pattern_that_matches_nothing_is_an_error(repo: Repo) -> None:
     assert done.stderr.startswith("error: nothing is named 'bundle/*@Z'\n")
 
 
+def test_an_option_behind_a_name_says_where_it_belongs(repo: Repo) -> None:
+    done = repo.doit("m", "-n", "4")
+
+    assert (done.returncode, repo.ran()) == (3, [])
+    assert done.stderr == (
+        "error: the option -n stands behind a name\n"
+        "  hint: doit takes its options first: doit -n 4 --continue NAME\n"
+    )
+
+
+def test_a_name_behind_the_gate_opens_nothing_while_others_are_not_built(repo: Repo) -> None:
+    for _ in range(3):
+        time.sleep(SETTLE_S)
+        repo.doit("n")
+    repo.opened()
+    done = [repo.doit(*words) for words in (["n"], ["context/n@A"], ["n", "fetch/n"])]
+
+    assert [d.returncode for d in done] == [0, 0, 0]
+    assert repo.opened() == []
+
+
 def test_info_tells_why_it_would_run(repo: Repo) -> None:
     stale, waits = repo.doit("info", "fetch/m"), repo.doit("info", "context/m@A")
     repo.doit()
