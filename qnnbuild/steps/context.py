@@ -16,7 +16,7 @@ def context(
     converted: str,
     name: str,
 ) -> Action:
-    """`prepared` and `converted` are names of actions; the report tells the user's node names."""
+    """`prepared` and `converted` are names of actions; its names are the user's words for nodes."""
     work = toolchain.context(graph, target.chip, target.context)
     return Action(
         name=name,
@@ -26,7 +26,7 @@ def context(
         params=work.params,
         inputs={
             "model": OutputOf(action=converted, output="model"),
-            "report": OutputOf(action=prepared, output="report"),
+            "names": OutputOf(action=prepared, output="names"),
         },
         outputs=work.outputs,
         tools=work.tools,

@@ -18,10 +18,7 @@ def convert(
         call=work.call,
         argv=work.argv,
         params=work.params,
-        inputs={
-            "model": OutputOf(action=prepared, output="model"),
-            "report": OutputOf(action=prepared, output="report"),
-        },
+        inputs={"model": OutputOf(action=prepared, output="model")},
         outputs=work.outputs,
         tools=work.tools,
         env=work.env,

@@ -43,5 +43,5 @@ class Toolchain(Protocol):
         ...
 
     def context(self, graph: Graph, chip: Chip, context: ContextOptions) -> Work:
-        """Input "model" (converted) → outputs "context" (what ships) and "facts" (read back)."""
+        """Inputs "model" (converted) and "names" → "context" (what ships), "facts" (read back)."""
         ...

@@ -29,7 +29,7 @@ MODEL = "model.onnx"
 
 
 def context(run: Run) -> None:
-    """Inputs "model" and "report" → outputs "context" and "facts".
+    """Inputs "model" and "names" → outputs "context" and "facts".
 
     The compile runs in the folder of the model, on its bare name, exactly as a script there would:
     the path's text goes into the bytes.
@@ -153,10 +153,8 @@ class _Story:
         return create(talkative, Path("again.log"))
 
     def _users(self, refused: Sequence[Refused]) -> tuple[Refused, ...]:
-        report = self.run.inputs.get("report", Path()) / "report.json"
-        renamed: dict[str, str] = {}
-        if report.is_file():
-            renamed = json.loads(report.read_text(encoding="utf-8")).get("renamed", {})
+        names = self.run.inputs["names"] / "names.json"  # the compiler's → the user's
+        renamed: dict[str, str] = json.loads(names.read_text(encoding="utf-8"))
         return tuple(
             Refused(
                 name=renamed.get(node.name, node.name), operator=node.operator, reason=node.reason

@@ -65,7 +65,11 @@ class Story:
 
 
 def prepare(run: Run) -> None:
-    """Input "model" (and "samples") → outputs "model" and "report"."""
+    """Input "model" (and "samples") → outputs "model", "names" and "report".
+
+    The names are apart from the report: who compiles tells nodes in the user's words, and must
+    not run again because a number of the report changed.
+    """
     wishes = Wishes(**run.params)
     source = run.inputs["model"]
     story = Story()
@@ -79,9 +83,13 @@ def prepare(run: Run) -> None:
     proof = prove(run, model, baseline=source / BASELINE, prepared=target / "model.onnx")
     if _take_shapes(model, proof):
         write(model, target / "model.onnx")
-    report = _report(wishes, model, story, proof)
-    text = json.dumps(report, indent=1, ensure_ascii=False, sort_keys=True)
-    (run.outputs["report"] / "report.json").write_text(text + "\n", encoding="utf-8")
+    _write_json(run.outputs["names"] / "names.json", dict(story.renamed))
+    _write_json(run.outputs["report"] / "report.json", _report(wishes, model, story, proof))
+
+
+def _write_json(path: Path, value: Mapping[str, Any]) -> None:
+    text = json.dumps(value, indent=1, ensure_ascii=False, sort_keys=True)
+    path.write_text(text + "\n", encoding="utf-8")
 
 
 def _as_runtime_loads_it(run: Run, wishes: Wishes, source: Path, story: Story) -> ModelProto:
@@ -183,7 +191,6 @@ def _report(wishes: Wishes, model: ModelProto, story: Story, proof: Proof) -> di
         "on_cpu": [
             {"node": one.node, "operator": one.operator, "why": one.why} for one in story.left
         ],
-        "renamed": story.renamed,
         "sorted": story.was_sorted,
         "functions_inlined": story.functions,
         "branches_taken": story.branches,

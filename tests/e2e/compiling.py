@@ -52,14 +52,16 @@ def compiled(
     *,
     embed: bool = False,
     params: Mapping[str, Any] | None = None,
+    names: Mapping[str, str] | None = None,
     **graph: Any,
 ) -> Compiled:
     """Compile `model` in `folder`; `params` replace what the toolchain says."""
     wanted = Graph(name="vad", source=FileSource(file="vad.onnx"), **graph)
     work = OrtQnn().context(wanted, CHIPS[chip], ContextOptions(embed=embed))
-    for name in ("in/model", "in/report", "out/context", "out/facts", "tmp"):
+    for name in ("in/model", "in/names", "out/context", "out/facts", "tmp"):
         (folder / name).mkdir(parents=True, exist_ok=True)
     onnx.save(model, str(folder / "in/model/model.onnx"))
+    (folder / "in/names/names.json").write_text(json.dumps(names or {}))
     ended = workers.run(
         folder=folder,
         log=folder / "log.txt",
@@ -67,7 +69,7 @@ def compiled(
         env={"TMPDIR": "tmp"},
         call=work.call,
         params={**work.params, **(params or {})},
-        inputs=["model", "report"],
+        inputs=["model", "names"],
         outputs=work.outputs,
     )
     said = json.loads((folder / "said.json").read_text())

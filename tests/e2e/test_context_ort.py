@@ -121,10 +121,7 @@ def test_nodes_on_the_cpu_are_told_where_that_is_allowed(workers: Workers, tmp_p
 
 def test_a_name_that_prepare_gave_is_told_as_the_users(workers: Workers, tmp_path: Path):
     run = tmp_path / "run"
-    (run / "in/report").mkdir(parents=True)
-    report = {"renamed": {"gelu/erf": "model/layer.0/gelu"}}
-    (run / "in/report/report.json").write_text(json.dumps(report))
-    made = compiled(workers, run, with_erf())
+    made = compiled(workers, run, with_erf(), names={"gelu/erf": "model/layer.0/gelu"})
 
     assert made.said["error"]["facts"][0][1].startswith("model/layer.0/gelu (Erf): ")
 

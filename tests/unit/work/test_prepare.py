@@ -36,7 +36,7 @@ def run(made: ModelProto, folder: Path, *, samples: Path | None = None, **wishes
     if samples is not None:
         inputs["samples"] = samples
     params = {**PREPARE, **wishes}
-    return run_work(prepare, folder, params=params, inputs=inputs, outputs=("model", "report"))
+    return run_work(prepare, folder, params=params, inputs=inputs, outputs=("model", "names", "report"))
 
 
 def report(folder: Path) -> Mapping[str, Any]:
@@ -74,7 +74,6 @@ def test_the_report_says_what_was_made_and_how(tmp_path: Path) -> None:
         "opset": 17,
         "outputs": [{"dtype": "float32", "name": "y", "shape": [1, 4, 6, 6]}],
         "parameters": 108,
-        "renamed": {},
         "repairs": {},
         "simplified": True,
         "sorted": True,
@@ -160,12 +159,13 @@ def test_a_size_that_inference_cannot_find_is_taken_from_the_run(tmp_path: Path)
     assert report(tmp_path)["outputs"] == [{"dtype": "float32", "name": "y", "shape": [5]}]
 
 
-def test_renamed_nodes_are_in_the_report(tmp_path: Path) -> None:
+def test_renamed_nodes_are_told_apart_from_the_report(tmp_path: Path) -> None:
     made = conv()
     made.graph.node[0].name, made.graph.node[1].name = "n", "n"
     run(made, tmp_path, inputs=FIXED)
 
-    assert report(tmp_path)["renamed"] == {"n_2": "n"}
+    names = json.loads((tmp_path / "out/names/names.json").read_text("utf-8"))
+    assert names == {"n_2": "n"}
 
 
 def test_a_model_beyond_the_limit_keeps_its_weights_beside(
@@ -195,7 +195,7 @@ def test_a_model_beyond_the_limit_keeps_its_weights_beside(
         tmp_path,
         params={**PREPARE, "inputs": {"x": {"shape": [1, 64]}}},
         inputs={"model": tmp_path / "source"},
-        outputs=("model", "report"),
+        outputs=("model", "names", "report"),
     )
     files = {file.name: file.stat().st_size for file in (tmp_path / "out" / "model").iterdir()}
 
