@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import sys
@@ -15,12 +14,9 @@ def main() -> None:
     """argv: folder, the plan as JSON, N (0: never). Prints how many changes there were."""
     folder, text, deadly = sys.argv[1], sys.argv[2], int(sys.argv[3])
 
-    from tests.laws.world import Node, World
+    from tests.laws.world import World, nodes_of
 
-    nodes = tuple(
-        Node(salt, tuple(t if isinstance(t, str) else (t[0], t[1]) for t in takes))
-        for salt, takes in json.loads(text)
-    )
+    nodes = nodes_of(text)
     changes = 0
 
     def watch(event: str, args: tuple[object, ...]) -> None:

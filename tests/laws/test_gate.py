@@ -75,13 +75,9 @@ def _damage_the_gate(root: Path, _: str) -> None:
         path.write_bytes(path.read_bytes()[:-1])
 
 
-def _wait(_: Path, __: str) -> None:
-    time.sleep(0.06)
-
-
 CHANGES = (
     _edit, _edit_with_the_time_kept, _touch, _delete_an_output, _damage_an_output, _change_a_recipe,
-    _drop_a_recipe, _bring_a_recipe_back, _change_the_settings, _damage_the_gate, _wait,
+    _drop_a_recipe, _bring_a_recipe_back, _change_the_settings, _damage_the_gate,
 )  # fmt: skip
 
 
@@ -103,30 +99,35 @@ def fakes() -> Iterator[ModuleType]:
         sys.path.remove(str(FAKES))
 
 
-@pytest.mark.usefixtures("fakes")
-@settings(deadline=None, max_examples=40, suppress_health_check=list(HealthCheck))
-@given(
-    st.lists(
-        st.lists(st.tuples(st.sampled_from(CHANGES), st.sampled_from(MODELS)), max_size=2),
-        min_size=4,
-        max_size=12,
-    )
+Round = tuple[list[tuple[Any, str]], bool]
+ROUND = st.tuples(
+    st.lists(st.tuples(st.sampled_from(CHANGES), st.sampled_from(MODELS)), max_size=2),
+    st.booleans(),  # whether the gate is given the time to shut
 )
-def test_after_every_build_everything_is_current(
-    fakes: ModuleType, rounds: list[list[tuple[Any, str]]]
-) -> None:
+
+
+@settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
+@given(st.lists(ROUND, min_size=3, max_size=8))
+def test_after_every_build_everything_is_current(fakes: ModuleType, rounds: list[Round]) -> None:
     with _repo() as root:
-        for changes in rounds:
+        for changes, settle in rounds:
             for change, model in changes:
                 change(root, model)
-            code = DoitMain(extra_config={"GLOBAL": {"loader": "fake"}, **_plugins()}).run(
-                ["-o", str(root / "told.txt")]
-            )
+            code = _build(root)
             session = fakes.FakeSession(root, None)
             stale = [a.name for a in session.plan if not isinstance(session.state(a.name), Current)]
+            for _ in range(2 * settle):
+                time.sleep(0.06)
+                _build(root)
 
             assert code == 0
             assert stale == []
+
+
+def _build(root: Path) -> int:
+    main = DoitMain(extra_config={"GLOBAL": {"loader": "fake"}, **_plugins()})
+    code: int = main.run(["-o", str(root / "told.txt")])
+    return code
 
 
 def _plugins() -> dict[str, dict[str, str]]:
@@ -140,7 +141,7 @@ def _repo() -> Iterator[Path]:
         root = Path(folder)
         (root / "recipes").mkdir()
         for model in MODELS:
-            (root / f"{model}.txt").write_text(model)
+            _edit(root, model)
             write_recipe(root, model)
         os.chdir(root)
         try:

@@ -1,4 +1,4 @@
-"""The laws of a build system ("Build systems à la carte"), on random plans."""
+"""The laws of a build system ("Build systems à la carte"), on random plans and real doit."""
 
 from __future__ import annotations
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,11 +19,11 @@ from qnnbuild.engine.identity import Identity
 from qnnbuild.engine.inputs import Inputs
 from qnnbuild.engine.records import Records
 from qnnbuild.engine.runner import Runner
-from qnnbuild.engine.state import Current
 from qnnbuild.engine.stats import Stats
 from qnnbuild.engine.store import Store
 from qnnbuild.engine.workers import Workers
 from tests.laws.counted import COUNTER, value
+from tests.laws.on_doit import PLAN, doit
 
 SOURCES = ("a", "b", "c")
 OUTPUTS = ("o", "p")
@@ -51,6 +51,14 @@ def plans(draw: st.DrawFn, most: int = 7) -> tuple[Node, ...]:
 
 
 contents = st.fixed_dictionaries({name: st.sampled_from("0123") for name in SOURCES})
+
+
+def nodes_of(text: str) -> tuple[Node, ...]:
+    """The plan that `World.write_plan` wrote."""
+    return tuple(
+        Node(salt, tuple(t if isinstance(t, str) else (t[0], t[1]) for t in takes))
+        for salt, takes in json.loads(text)
+    )
 
 
 def plan_of(nodes: tuple[Node, ...]) -> Plan:
@@ -123,19 +131,21 @@ class World:
         return self.root / "counter"
 
     def build(self, nodes: tuple[Node, ...], threads: int = 1) -> list[str]:
-        """Build everything; return the salts of what ran, in no order that matters."""
+        """Build everything with doit; return the salts of what ran, in no order that matters."""
         before = self.ran()
-        builder = self.builder(plan_of(nodes))
-        try:
-            if threads == 1:
-                for action in builder.plan:
-                    _make(builder, action.name)
-            else:
-                _in_threads(builder, threads)
-        finally:
-            builder.records.keep_stats(builder.store.stats.news())
-            builder.records.close()
+        self.write_plan(nodes)
+        code = doit(self, *(["-n", str(threads)] if threads > 1 else []))
+        assert code == 0
         return self.ran()[len(before) :]
+
+    def write_plan(self, nodes: tuple[Node, ...]) -> None:
+        text = json.dumps([[node.salt, node.takes] for node in nodes])
+        path = self.root / PLAN
+        if not path.exists() or path.read_text() != text:
+            path.write_text(text)
+
+    def read_plan(self) -> Plan:
+        return plan_of(nodes_of((self.root / PLAN).read_text()))
 
     def ran(self) -> list[str]:
         return self.counter.read_text().split() if self.counter.exists() else []
@@ -152,25 +162,3 @@ class World:
             }
         builder.records.close()
         return found
-
-
-def _make(builder: Builder, name: str) -> None:
-    if not isinstance(builder.state(name), Current):
-        builder.make(name)
-
-
-def _in_threads(builder: Builder, threads: int) -> None:
-    """Each action starts when what it needs is there, as doit's thread runner does it."""
-    with ThreadPoolExecutor(threads) as pool:
-        going: dict[str, Future[None]] = {}
-        for action in builder.plan:
-            needs = [going[name] for name in action.needs()]
-            going[action.name] = pool.submit(_after, needs, builder, action.name)
-        for future in going.values():
-            future.result()
-
-
-def _after(needs: list[Future[None]], builder: Builder, name: str) -> None:
-    for need in needs:
-        need.result()
-    _make(builder, name)
