@@ -74,9 +74,11 @@ class FakeSession:
         return self.root / ".qnnbuild" / "fake" / name.replace("/", "-")
 
     def _text(self, name: str) -> str:
-        """What the action makes: its inputs' contents, joined."""
+        """What the action makes: its inputs' contents and the settings, joined."""
         action = self.plan[name]
-        parts = [self._file(need).read_text() for need in action.needs()]
+        settings = self.root / "qnnbuild.yaml"
+        parts = [settings.read_text()] if settings.exists() else []
+        parts += [self._file(need).read_text() for need in action.needs()]
         for source in action.inputs.values():
             if isinstance(source, SourceFiles):
                 path = self.root / source.patterns[0]
