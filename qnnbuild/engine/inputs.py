@@ -8,12 +8,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from qnnbuild.actions.action import Action, SourceFiles, SourceOnnx
+from qnnbuild.actions.action import Action, SampleFiles, SourceFiles, SourceOnnx
 from qnnbuild.actions.record import Tree
 from qnnbuild.digest import Digest, digest_bytes, digest_file
 from qnnbuild.engine.records import Records
 from qnnbuild.engine.stats import Stats
 from qnnbuild.engine.store import Store, copy_file
+from qnnbuild.engine.sample_files import followed
 from qnnbuild.errors import RecipeError, Span, did_you_mean
 
 if TYPE_CHECKING:
@@ -105,14 +106,11 @@ class Inputs:
         for pattern in source.patterns:
             if not is_inside(pattern):
                 raise RecipeError(f"{pattern} is not in this repo", at=_place(action, name))
-            if any(c in pattern for c in "*?["):
-                found = _glob(self.root, pattern)
-            else:
-                found = [p for p in [self.root / pattern] if p.is_file()]
+            found = _found(self.root, pattern, folders=isinstance(source, SampleFiles))
             if not found:
                 raise self._missing(action, name, self.root / pattern)
             files.update({p.relative_to(self.root).as_posix(): p for p in found})
-        return files
+        return followed(self.root, files) if isinstance(source, SampleFiles) else files
 
     def _missing(self, action: Action, name: str, path: Path) -> RecipeError:
         shown = os.path.relpath(path, self.root)
@@ -129,6 +127,16 @@ class Inputs:
 
 def _place(action: Action, name: str) -> Span | None:
     return action.places.get(name) or action.places.get("source") or action.places.get("graph")
+
+
+def _found(root: Path, pattern: str, *, folders: bool) -> list[Path]:
+    """The files of one pattern; with `folders` a folder means what is in it."""
+    if any(c in pattern for c in "*?["):
+        return _glob(root, pattern)
+    path = root / pattern
+    if folders and path.is_dir():
+        return _glob(root, f"{pattern}/**/*")
+    return [path] if path.is_file() else []
 
 
 def _glob(root: Path, pattern: str) -> list[Path]:
