@@ -29,9 +29,9 @@ class SourceFiles:
 
 @dataclass(frozen=True, kw_only=True)
 class SampleFiles(SourceFiles):
-    """Files of samples: a folder stands for all files in it, and an input_list brings its own along.
+    """Files of samples: a folder stands for all files in it, an input_list brings its own along.
 
-    An input_list is a .txt file that a pattern names; see formats/input_list.py.
+    An input_list is a .txt file; see formats/input_list.py.
     """
 
 

@@ -12,9 +12,9 @@ from qnnbuild.actions.action import Action, SampleFiles, SourceFiles, SourceOnnx
 from qnnbuild.actions.record import Tree
 from qnnbuild.digest import Digest, digest_bytes, digest_file
 from qnnbuild.engine.records import Records
+from qnnbuild.engine.sample_files import followed
 from qnnbuild.engine.stats import Stats
 from qnnbuild.engine.store import Store, copy_file
-from qnnbuild.engine.sample_files import followed
 from qnnbuild.errors import RecipeError, Span, did_you_mean
 
 if TYPE_CHECKING:

@@ -145,6 +145,7 @@ class Samples:
     random: int | None = None  # so many random ones, told as synthetic
     at_least: int = 1
     at_most: int | None = None
+    may_be_constant: tuple[str, ...] = ()  # inputs that are allowed to never change, or be zero
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,9 +8,6 @@ from typing import Any
 
 import numpy as np
 
-RANDOM_SAMPLES = 2
-"""How many random samples there are where nobody says how many."""
-
 
 def random_numbers(
     name: str,
