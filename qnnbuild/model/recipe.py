@@ -208,7 +208,9 @@ class Graph:
     simplify: bool = True
     max_fold_bytes: int = 64 << 20  # growth by constant folding beyond this is told
     precision: str = "fp16"  # the word that stands in names: w8a16, auto, w8a8-3f2a91
-    quantization: Quantization | None = None  # None for float, qdq and auto
+    quantization: Quantization | None = (
+        None  # None for float and qdq; with auto what all tries share
+    )
     auto_from: tuple[str, ...] = ()  # precision: auto: the words to try, cheapest first
     calibration: Samples | None = None
     verify: Verify = field(default_factory=Verify)
@@ -245,6 +247,7 @@ class Chip:
     vtcm_mb: int
     hvx_threads: int | None
     fp16: bool
+    bf16: bool = False
     kernel_ids: tuple[int, ...] = ()
     tags: tuple[str, ...] = ()  # "phones", "auto", "iot", "xr", "pc", "wearable"
     reads_back_as: Mapping[str, Scalar] = field(default_factory=dict)

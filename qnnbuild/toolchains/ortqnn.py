@@ -9,6 +9,7 @@ from qnnbuild.errors import Problem, Span, did_you_mean
 from qnnbuild.model.chips import says_of_itself
 from qnnbuild.model.recipe import Chip, ContextOptions, Graph, Scalar
 from qnnbuild.toolchains.ort_options import BY_NAME, ELSEWHERE, Option, Scope
+from qnnbuild.toolchains.ort_precisions import precision_problems
 from qnnbuild.toolchains.work import Work
 
 NAME = "ort"
@@ -21,7 +22,7 @@ class OrtQnn:
     tools = ("package:onnxruntime", "package:onnxruntime-qnn")
 
     def problems(self, graph: Graph, chip: Chip) -> Iterable[Problem]:
-        yield from _precision_problems(graph, chip)
+        yield from precision_problems(graph, chip)
         for name, value in graph.options.get(NAME, {}).items():
             yield from _option_problems(name, value, graph, chip)
 
@@ -49,6 +50,20 @@ class OrtQnn:
             tools=(*self.tools, "host"),
         )
 
+    def verify(self, graph: Graph, chip: Chip) -> Work:
+        """On the host's emulator; nothing of the compile's options counts any more."""
+        return Work(
+            call="qnnbuild.work.verify_ort:verify",
+            params={
+                "graph": graph.name,
+                "soc_model": chip.soc_model,
+                "cpu_fallback": graph.cpu_fallback == "allow",
+                "reads_back": _reads_back(graph, chip),
+            },
+            outputs=("outputs", "numbers"),
+            tools=(*self.tools, "package:numpy"),
+        )
+
 
 def run_time_options(graph: Graph) -> Mapping[str, str]:
     """What an app should set when it runs the binary. Never in a key."""
@@ -66,6 +81,8 @@ def _compile_options(graph: Graph) -> Iterator[tuple[str, str]]:
         text = _spelling(option, value)
         if option.scope is Scope.BYTES and text != option.default:
             yield name, text
+    if graph.precision == "bf16":
+        yield "htp_bf16_enable", "1"
 
 
 def _reads_back(graph: Graph, chip: Chip) -> dict[str, Json]:
@@ -75,35 +92,6 @@ def _reads_back(graph: Graph, chip: Chip) -> dict[str, Json]:
     if "vtcm_mb" in graph.options.get(NAME, {}):
         told["vtcm_mb"] = int(graph.options[NAME]["vtcm_mb"])
     return told
-
-
-def _precision_problems(graph: Graph, chip: Chip) -> Iterator[Problem]:
-    at = graph.places.get("precision", graph.places.get("graph"))
-    # Where the HTP has no fp16 but the library compiles float models all the same, it
-    # calculates in fp32: seen in the binary's list of operators and in the emulator's numbers.
-    really_fp32 = not chip.fp16 and bool(chip.reads_back_as.get("fp16", False))
-    if graph.precision == "fp16" and not chip.fp16:
-        other = "precision: fp32" if really_fp32 else "precision: qdq, with a quantized model"
-        yield _precision_problem(graph, chip, at, f"{chip.name} has no fp16", other)
-    if graph.precision == "fp32" and chip.fp16:
-        said = f"{chip.name} calculates float models in fp16"
-        yield _precision_problem(graph, chip, at, said, "precision: fp16")
-    if graph.precision == "fp32" and not chip.fp16 and not really_fp32:
-        said = f"{chip.name} has no float arithmetic"
-        yield _precision_problem(graph, chip, at, said, "precision: qdq, with a quantized model")
-
-
-def _precision_problem(graph: Graph, chip: Chip, at: Span | None, said: str, other: str) -> Problem:
-    return Problem(
-        message=f"'{graph.name}' cannot be {graph.precision} on {chip.name}: {said}",
-        at=at,
-        facts=(("chip", f"{chip.name}, HTP v{chip.arch}"), ("precision", graph.precision)),
-        hint=f"{other}; for this chip only: only: {{{chip.name}: {{{_short(other)}}}}}",
-    )
-
-
-def _short(other: str) -> str:
-    return other.partition(",")[0]
 
 
 def _option_problems(name: str, value: Scalar, graph: Graph, chip: Chip) -> Iterator[Problem]:
