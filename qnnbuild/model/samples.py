@@ -35,6 +35,7 @@ def samples_of(node: Node, value: Any, problems: list[Problem]) -> Samples:
         random=value.get("random"),
         at_least=value.get("min_samples", 1),
         at_most=value.get("max_samples"),
+        may_be_constant=tuple(value.get("may_be_constant", ())),
     )
 
 

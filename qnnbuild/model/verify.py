@@ -11,7 +11,7 @@ from qnnbuild.errors import Problem, did_you_mean
 from qnnbuild.model.chips import Chips
 from qnnbuild.model.paths import path_of, paths_of, unsafe_name
 from qnnbuild.model.patterns import check_only, matches_chip
-from qnnbuild.model.precisions import SAMPLES, default_bars
+from qnnbuild.model.precisions import BORROWED_SAMPLES, RANDOM_SAMPLES, default_bars
 from qnnbuild.model.recipe import Bars, Chip, ExpectedFailure, Metric, Samples, Verify
 from qnnbuild.model.samples import samples_of
 from qnnbuild.text.nodes import ListNode, MappingNode, Node, ScalarNode
@@ -41,10 +41,7 @@ def verify_of(
     problems: list[Problem],
 ) -> Verify:
     """`samples` are the graph's own files, which stand in where verify has no inputs."""
-    written = node.get("inputs") if node else None
-    given = Samples(files=samples)
-    if written is not None:
-        given = samples_of(written, value["inputs"], problems)
+    given = _samples(node, value, samples, problems)
     reference = paths_of(node.get("reference"), problems) if node else ()
     if reference and not (given.files or given.python):
         problems.append(_no_inputs(node))
@@ -53,7 +50,7 @@ def verify_of(
     if bars == Bars() and not any(_has_bar(metric) for metric in metrics):
         bars = default_bars(precision)
     return Verify(
-        samples=_few(given, value.get("samples")),
+        samples=given,
         reference=reference,
         chips=tuple(value.get("chips", ("generations",))),
         bars=bars,
@@ -144,11 +141,23 @@ def _metrics(
     return tuple(metrics)
 
 
-def _few(given: Samples, number: int | None) -> Samples:
-    """No more samples than asked for, and as many random ones where there are no others."""
-    if given.python or given.files:
-        return replace(given, at_most=number or given.at_most or SAMPLES)
-    return replace(given, random=number or given.random or SAMPLES)
+def _samples(
+    node: MappingNode | None,
+    value: Mapping[str, Any],
+    borrowed: tuple[str, ...],
+    problems: list[Problem],
+) -> Samples:
+    """All inputs of verify's own; else some of the graph's samples; else random ones."""
+    number = value.get("samples")
+    written = node.get("inputs") if node else None
+    if written is None and borrowed:
+        return Samples(files=borrowed, at_most=number or BORROWED_SAMPLES)
+    if written is None:
+        return Samples(random=number or RANDOM_SAMPLES)
+    given = samples_of(written, value["inputs"], problems)
+    if number is None:
+        return given
+    return replace(given, random=number) if given.random else replace(given, at_most=number)
 
 
 def _has_bar(metric: Metric) -> bool:

@@ -54,7 +54,9 @@ def test_every_key_of_samples_is_read() -> None:
     assert calibration(raw) == Samples(
         files=("recipes/c/*.raw",), raw={"x": RawInput(dtype="float32", shape=(1, 3))}, at_least=9
     )
-    assert calibration("{random: 8}") == Samples(random=8)
+    assert calibration("{random: 8, may_be_constant: state}") == Samples(
+        random=8, may_be_constant=("state",)
+    )
 
     assert calibration(
         "{python: {file: f.py, function: all, needs: [d/*], requirements: r.txt}, max_samples: 64}"
@@ -94,25 +96,24 @@ def test_grey_images_have_one_channel() -> None:
 
 
 def test_without_inputs_a_few_random_samples_are_run() -> None:
-    assert graph("precision: qdq").verify.samples == Samples(random=4)
+    assert graph("precision: qdq").verify.samples == Samples(random=2)
     assert verify("{samples: 7}").samples == Samples(random=7)
-    assert verify("{inputs: {random: 2}}").samples == Samples(random=2)
+    assert verify("{inputs: {random: 3}}").samples == Samples(random=3)
 
 
 def test_the_graphs_own_samples_stand_in_for_inputs() -> None:
-    found = verify("{samples: 2}", "precision: qdq, samples: s/*.npz")
-
-    assert found.samples == Samples(files=("recipes/s/*.npz",), at_most=2)
-
-
-def test_inputs_of_verify_win_and_a_few_of_them_are_taken() -> None:
     more = "precision: qdq, samples: s/*.npz"
 
-    assert verify("{inputs: v/*.npz}", more).samples == Samples(
-        files=("recipes/v/*.npz",), at_most=4
-    )
-    assert verify("{inputs: {files: v/*.npz, max_samples: 9}}", more).samples == Samples(
-        files=("recipes/v/*.npz",), at_most=9
+    assert verify("{samples: 9}", more).samples == Samples(files=("recipes/s/*.npz",), at_most=9)
+    assert graph(more).verify.samples == Samples(files=("recipes/s/*.npz",), at_most=4)
+
+
+def test_inputs_of_verify_win_and_all_of_them_are_taken() -> None:
+    more = "precision: qdq, samples: s/*.npz"
+
+    assert verify("{inputs: v/*.npz}", more).samples == Samples(files=("recipes/v/*.npz",))
+    assert verify("{inputs: {files: v/*.npz, max_samples: 9}, samples: 3}", more).samples == (
+        Samples(files=("recipes/v/*.npz",), at_most=3)
     )
 
 
@@ -123,7 +124,7 @@ def test_every_bar_and_metric_is_read() -> None:
       min: 0.4}}}"""
 
     assert verify(text) == Verify(
-        samples=Samples(files=("recipes/v/*.npz",), at_most=4),
+        samples=Samples(files=("recipes/v/*.npz",)),
         reference=("recipes/r/*.npz",),
         chips=("SM8550", "arch>=79"),
         bars=Bars(
@@ -154,7 +155,7 @@ def test_the_default_bar_is_the_precisions() -> None:
         for word in ("fp32", "w8a8", "w8a16", "{method: entropy}", "auto")
     ]
 
-    assert bars == [30.0, 15.0, 20.0, 15.0, 20.0]
+    assert bars == [40.0, 15.0, 20.0, 15.0, 20.0]
 
 
 def test_a_bar_of_the_recipes_own_replaces_the_default() -> None:
