@@ -19,6 +19,7 @@ COMMANDS = {
     "why": "why an action would run: old and new values",
     "show": "one action: options, inputs, key, record, log",
     "shell": "open a shell in an action's folder, with its inputs in place",
+    "debug": "the layers of a graph on a chip, and where its numbers go wrong",
     "rebuild": "build again beside the store and compare the bytes",
     "inspect": "what a context binary, ctx.onnx, DLC or ONNX file is made for",
     "chips": "the chips that can be built for; look one up by any of its names",

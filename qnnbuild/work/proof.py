@@ -19,7 +19,7 @@ from qnnbuild.work.samples import Sample, samples_for
 from qnnbuild.work.shapes import first_line
 from qnnbuild.work.walk import nodes, tensors
 
-_ERRORS: tuple[type[Exception], ...] = (
+RUNTIME_ERRORS: tuple[type[Exception], ...] = (
     RuntimeError,
     ValueError,
     *(k for k in vars(runtime).values() if isinstance(k, type) and issubclass(k, Exception)),
@@ -63,13 +63,13 @@ def prove(run: Run, model: ModelProto, *, baseline: Path, prepared: Path) -> Pro
         ours = compare.answers(prepared, samples, names)
     except runtime.NotImplemented as error:  # types that only the NPU computes with
         return _not_compared(run, f"the CPU cannot compute it: {first_line(error)}", {})
-    except _ERRORS as error:
+    except RUNTIME_ERRORS as error:
         raise compare.cannot_run(error) from None
     shapes = {name: tuple(ours[0][index].shape) for index, name in enumerate(names)}
     if why_not is None:
         try:
             theirs = compare.answers(baseline, theirs_in, names)
-        except _ERRORS as error:
+        except RUNTIME_ERRORS as error:
             why_not = f"the original does not run on the CPU: {first_line(error)}"
             return _not_compared(run, why_not, shapes, original_fails=True)
     if why_not is not None:
