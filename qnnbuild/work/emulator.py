@@ -109,7 +109,7 @@ def _session(wanted: Emulation) -> Any:
     options = onnxruntime.SessionOptions()
     options.log_severity_level = ERRORS_ONLY
     options.enable_profiling = True
-    options.profile_file_prefix = "profile"
+    options.profile_file_prefix = str(wanted.model.with_name("profile"))
     for key, value in wanted.entries.items():
         options.add_session_config_entry(key, value)
     options.add_provider_for_devices(devices, dict(wanted.options))
