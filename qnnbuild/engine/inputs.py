@@ -45,6 +45,15 @@ class Inputs:
             return self._matching(action, name, source)
         raise TypeError(f"{name} of {action.name} is made, not a source")
 
+    def watched(self, action: Action, name: str) -> list[Path]:
+        """The files of a source input, and the folders where a new file would be one of them."""
+        found = list(self.files(action, name).values())
+        source = action.inputs[name]
+        if isinstance(source, SourceFiles):
+            for pattern in source.patterns:
+                found += _looked_in(self.root, pattern, folders=isinstance(source, SampleFiles))
+        return found
+
     def tree(self, action: Action, name: str) -> Tree:
         """Digests of a source input as it is now."""
         files = {}
@@ -127,6 +136,24 @@ class Inputs:
 
 def _place(action: Action, name: str) -> Span | None:
     return action.places.get(name) or action.places.get("source") or action.places.get("graph")
+
+
+def _looked_in(root: Path, pattern: str, *, folders: bool) -> list[Path]:
+    """The folders whose lists of names decide what a pattern matches."""
+    parts = PurePosixPath(pattern).parts
+    first = next((i for i, part in enumerate(parts) if any(c in part for c in "*?[")), None)
+    if first is None:
+        top = root / pattern
+        return [top, *_folders_in(top)] if folders and top.is_dir() else []
+    top = root.joinpath(*parts[:first])
+    if "**" in parts:
+        return [top, *_folders_in(top)]
+    below = ["/".join(parts[first:end]) for end in range(first + 1, len(parts))]
+    return [top, *(p for some in below for p in top.glob(some) if p.is_dir())]
+
+
+def _folders_in(top: Path) -> list[Path]:
+    return [path for path in top.rglob("*") if path.is_dir()]
 
 
 def _found(root: Path, pattern: str, *, folders: bool) -> list[Path]:

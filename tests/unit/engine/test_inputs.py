@@ -147,6 +147,25 @@ def test_what_is_no_list_brings_nothing(inputs, samples):
     assert list(tree(inputs, sample_files("s/list.txt")).files) == ["s/list.txt"]
 
 
+@pytest.mark.parametrize(
+    ("action", "folders"),
+    [
+        (files("t/x.txt"), []),
+        (files("s/*.npz"), ["s"]),
+        (files("s/**"), ["s", "s/deep"]),
+        (files("*/*.npz"), [".", "s", "t"]),
+        (sample_files("s"), ["s", "s/deep"]),
+        (sample_files("t/x.txt"), []),
+    ],
+)
+def test_folders_where_a_new_file_would_count_are_watched(inputs, samples, action, folders):
+    watched = inputs.watched(action, "source")
+    found = {path.relative_to(samples).as_posix() for path in watched if path.is_dir()}
+
+    assert found == set(folders)
+    assert set(inputs.files(action, "source").values()) <= set(watched)
+
+
 # --- what is missing -------------------------------------------------------------------------
 
 
