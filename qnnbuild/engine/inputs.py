@@ -123,7 +123,11 @@ class Inputs:
         else:
             message = f"no such file: {shown}"
             near = sorted(p.name for p in path.parent.iterdir()) if path.parent.is_dir() else []
-            hint = did_you_mean(path.name, near, otherwise="paths are relative to the repo's root")
+            hint = did_you_mean(
+                path.name,
+                near,
+                otherwise="a recipe's paths begin at its own folder",
+            )
         return RecipeError(message, at=_place(action, name), hint=hint)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -19,6 +20,9 @@ from qnnbuild.errors import BY_EXIT_CODE, QnnbuildError, Span, ToolError
 
 LAST_LINES = 12
 """How many lines of the log an error shows; the log itself is kept whole."""
+
+
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class Cancelled(QnnbuildError):
@@ -153,7 +157,12 @@ def last_lines(log: Path, count: int = LAST_LINES) -> list[str]:
     with log.open("rb") as file:
         file.seek(max(0, log.stat().st_size - 16_384))
         text = file.read().decode(errors="replace")
-    return [line for line in text.splitlines() if line.strip()][-count:]
+    return [line for line in without_colour(text).splitlines() if line.strip()][-count:]
+
+
+def without_colour(text: str) -> str:
+    """What a tool painted for a terminal, for a place that may be none."""
+    return _COLOUR.sub("", text)
 
 
 def _said(folder: Path) -> dict[str, Any]:

@@ -120,11 +120,11 @@ def test_a_file_that_is_missing_is_told_with_the_nearest_name(inputs, repo):
 
     assert refused(inputs, onnx_at("onnx/encodr.onnx")) == (
         "no such file: onnx/encodr.onnx",
-        "did you mean 'encoder.onnx'? paths are relative to the repo's root",
+        "did you mean 'encoder.onnx'? a recipe's paths begin at its own folder",
     )
     assert refused(inputs, files("onnx/*.npz")) == (
         "no such file: onnx/*.npz",
-        "paths are relative to the repo's root",
+        "a recipe's paths begin at its own folder",
     )
 
 
