@@ -15,7 +15,7 @@ from qnnbuild.actions.action import Action
 from qnnbuild.actions.record import Tree
 from qnnbuild.digest import Digest
 from qnnbuild.engine.store import Store
-from qnnbuild.engine.workers import Ended, Workers
+from qnnbuild.engine.workers import Ended, Lost, NotStarted, Workers
 from qnnbuild.errors import BY_EXIT_CODE, QnnbuildError, Span, ToolError
 
 LAST_LINES = 12
@@ -52,6 +52,14 @@ class Runner:
 
     def run(self, action: Action, key: Digest, stages: Mapping[str, Stage]) -> Made:
         """Raises what the action's own code says went wrong, or ToolError with the log's end."""
+        try:
+            return self._once(action, key, stages)
+        except NotStarted:
+            raise
+        except Lost:  # what ended the server may be another action's doing
+            return self._once(action, key, stages)
+
+    def _once(self, action: Action, key: Digest, stages: Mapping[str, Stage]) -> Made:
         log = self.store.log(key)
         log.parent.mkdir(exist_ok=True)
         log.write_text("")
@@ -60,8 +68,7 @@ class Runner:
             self._fill(folder, action, stages)
             ended = self._start(action, folder, log)
             said = _said(folder)
-            if self.cancelled:
-                raise Cancelled(f"{action.name} was stopped")
+            self._stop_here(action)
             self._judge(action, ended, said, log)
             outputs = {name: self._keep(action, folder, name, log) for name in action.outputs}
         return Made(
@@ -81,19 +88,26 @@ class Runner:
             (folder / "out" / name).mkdir()
 
     def _start(self, action: Action, folder: Path, log: Path) -> Ended:
+        self._stop_here(action)
+        try:
+            return self.workers.run(
+                folder=folder,
+                log=log,
+                deadline_s=action.deadline_s,
+                env={"TMPDIR": "tmp", **self._let_through(action), **action.env},
+                call=action.call,
+                argv=[_filled(word, action) for word in action.argv],
+                params=action.params,
+                inputs=list(action.inputs),
+                outputs=action.outputs,
+            )
+        except Lost:
+            self._stop_here(action)
+            raise
+
+    def _stop_here(self, action: Action) -> None:
         if self.cancelled:
             raise Cancelled(f"{action.name} was stopped")
-        return self.workers.run(
-            folder=folder,
-            log=log,
-            deadline_s=action.deadline_s,
-            env={"TMPDIR": "tmp", **self._let_through(action), **action.env},
-            call=action.call,
-            argv=[_filled(word, action) for word in action.argv],
-            params=action.params,
-            inputs=list(action.inputs),
-            outputs=action.outputs,
-        )
 
     def _let_through(self, action: Action) -> dict[str, str]:
         """What `action.passes` names of the outside, and the store's folder of environments."""
