@@ -49,7 +49,9 @@ class Store:
         # what a link names is somebody else's file, to be edited at any time
         if right_size and not os.path.islink(path) and self.stats.digest(path) == digest:
             return True
-        remove(path)
+        # what came into its place while it was read is another build's good one
+        if os.path.lexists(path) and self.stats.signature(path) == signature:
+            remove(path)
         return False
 
     def add(self, file: Path) -> tuple[Digest, int]:
