@@ -55,7 +55,8 @@ def run(args: Namespace) -> int:
     if args.json:
         print_json([{"verdict": one.verdict, **asdict(one)} for one in found])
     different = sum(one.verdict != "same" for one in found)
-    told = f"{different} of {len(found)} files differ" if different else "all are the same"
+    same = f"{len(found)} files, all the same"
+    told = f"{different} of {len(found)} files differ" if different else same
     print(told, file=sys.stderr)
     return NotGood.exit_code if different else 0
 
