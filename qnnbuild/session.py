@@ -13,7 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
-from pathlib import Path
+from itertools import takewhile
+from pathlib import Path, PurePosixPath
 
 from qnnbuild.actions.plan import Plan
 from qnnbuild.engine.builder import Builder
@@ -233,13 +234,13 @@ class Live:
     def folders(self) -> Sequence[str]:
         """The folders, relative to the root, in which recipes are looked for."""
         root = self.session.root
-        found = {"."}
+        found: set[str] = set()
         for pattern in self.session.settings.recipes:
-            fixed = pattern.split("*")[0].rpartition("/")[0]
-            top = root / fixed
-            found.add(fixed or ".")
-            if "**" in pattern:
-                found.update(p.relative_to(root).as_posix() for p in top.rglob("*") if p.is_dir())
+            parts = PurePosixPath(pattern).parts[:-1]
+            fixed = list(takewhile(lambda part: not set(part) & set("*?["), parts))
+            found.add("/".join(fixed) or ".")
+            if len(fixed) < len(parts):  # a new folder below may bring recipes, however deep
+                found.update(_folders_below(root, root.joinpath(*fixed)))
         return sorted(found)
 
     @cached_property
@@ -280,6 +281,12 @@ class Live:
     def close(self) -> None:
         self.builder.runner.workers.close()
         self.builder.records.close()
+
+
+def _folders_below(root: Path, top: Path) -> Iterator[str]:
+    for folder, inner, _ in os.walk(top):
+        inner[:] = [name for name in inner if not name.startswith(".") and name != BUILD]
+        yield from (Path(folder, name).relative_to(root).as_posix() for name in inner)
 
 
 def open_live(root: Path, recipes: tuple[str, ...] | None, unseen: frozenset[str]) -> Live:
