@@ -84,7 +84,7 @@ def become(connection: int) -> None:
     for number, descriptor in wanted.items():
         os.dup2(descriptor, number, inheritable=True)
     nothing = os.open(os.devnull, os.O_RDWR)
-    for number in (0, 1):
+    for number in (0, 1, 2):  # Python asks what they are: a file, a pipe, a terminal differ
         os.dup2(nothing, number)
     os.chdir("/")
     if ctypes.CDLL(None).ptrace(PTRACE_TRACEME, 0, None, None) != 0:
