@@ -12,7 +12,7 @@ from qnnbuild.actions.action import Action, SourceFiles, SourceOnnx
 from qnnbuild.actions.record import Tree
 from qnnbuild.digest import Digest, digest_bytes, digest_file
 from qnnbuild.engine.records import Records
-from qnnbuild.engine.stats import Stats
+from qnnbuild.engine.stats import Stats, is_text
 from qnnbuild.engine.store import Store, copy_file
 from qnnbuild.errors import RecipeError, Span, did_you_mean
 
@@ -80,7 +80,7 @@ class Inputs:
         path = self.root / source.path
         files = {STAGED: path}
         for side in self._side_files(path, self._digest(action, name, path)):
-            if not is_inside(side) or not (path.parent / side).is_file():
+            if not is_inside(side) or not os.path.isfile(path.parent / side):
                 continue
             if posixpath.normpath(side) == STAGED:
                 raise RecipeError(
@@ -108,21 +108,26 @@ class Inputs:
             if any(c in pattern for c in "*?["):
                 found = _glob(self.root, pattern)
             else:
-                found = [p for p in [self.root / pattern] if p.is_file()]
+                found = [p for p in [self.root / pattern] if os.path.isfile(p)]
             if not found:
                 raise self._missing(action, name, self.root / pattern)
-            files.update({p.relative_to(self.root).as_posix(): p for p in found})
+            for path in found:
+                inside = path.relative_to(self.root).as_posix()
+                if not is_text(inside):
+                    raise _no_text(inside, _place(action, name))
+                files[inside] = path
         return files
 
     def _missing(self, action: Action, name: str, path: Path) -> RecipeError:
         shown = os.path.relpath(path, self.root)
-        if path.is_dir():
+        if os.path.isdir(path):
             message, hint = f"{shown} is a folder, a file is wanted", None
-        elif path.is_symlink():
+        elif os.path.islink(path):
             message, hint = f"{shown} is a link to what is not there: {os.readlink(path)}", None
         else:
             message = f"no such file: {shown}"
-            near = sorted(p.name for p in path.parent.iterdir()) if path.parent.is_dir() else []
+            folder = path.parent
+            near = sorted(p.name for p in folder.iterdir()) if os.path.isdir(folder) else []
             hint = did_you_mean(
                 path.name,
                 near,
@@ -135,12 +140,21 @@ def _place(action: Action, name: str) -> Span | None:
     return action.places.get(name) or action.places.get("source") or action.places.get("graph")
 
 
+def _no_text(name: str, at: Span | None) -> RecipeError:
+    shown = os.fsencode(name).decode(errors="backslashreplace")
+    return RecipeError(
+        f"the name of a file is not UTF-8: {shown}",
+        at=at,
+        hint="rename it, or write a pattern that leaves it out",
+    )
+
+
 def _glob(root: Path, pattern: str) -> list[Path]:
     """The files that match, sorted. Hidden ones, such as editors leave, only when asked for."""
     if PurePosixPath(pattern).name == "**":
         pattern += "/*"  # up to Python 3.12 a last ** matches no files
     asked = any(part.startswith(".") for part in PurePosixPath(pattern).parts)
-    found = (p for p in root.glob(pattern) if p.is_file())
+    found = (p for p in root.glob(pattern) if os.path.isfile(p))
     return sorted(
         p for p in found if asked or not any(n.startswith(".") for n in p.relative_to(root).parts)
     )

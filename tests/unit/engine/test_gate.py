@@ -315,3 +315,9 @@ def test_each_checkout_has_its_own_gate_in_a_shared_store(
 
     assert one.parent == other.parent == tmp_path / "store"
     assert one != other
+
+
+def test_a_link_to_itself_beside_the_recipes_hides_none(checkout: Checkout) -> None:
+    (checkout.root / "recipes/loop").symlink_to("loop")
+
+    assert gate.names_in(checkout.root, "recipes") == ["a.yaml", "b.yaml"]
