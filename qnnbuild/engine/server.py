@@ -96,18 +96,25 @@ def _mould(keeper: socket.socket, warm: list[str], pressed: int) -> None:
         _, descriptors, _, _ = socket.recv_fds(keeper, 1, 1)
         if not descriptors:
             os._exit(0)
-        # fork twice: the keeper becomes the child's parent and can wait for it
-        between = os.fork()
-        if between == 0:
-            if os.fork() == 0:
-                keeper.close()
-                # the signal is sent when the parent ends, and between is about to
-                _await_parent(keeper_pid)
-                libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-                _child(socket.socket(fileno=descriptors[0]), pressed)
-            os._exit(0)
-        os.waitpid(between, 0)
+        with suppress(OSError):  # no room for a process: the keeper sees the socket's end closed
+            # fork twice: the keeper becomes the child's parent and can wait for it
+            between = os.fork()
+            if between == 0:
+                _between(keeper, keeper_pid, descriptors[0], pressed)
+            os.waitpid(between, 0)
         os.close(descriptors[0])
+
+
+def _between(keeper: socket.socket, keeper_pid: int, descriptor: int, pressed: int) -> None:
+    try:
+        if os.fork() == 0:
+            keeper.close()
+            # the signal is sent when the parent ends, and this one is about to
+            _await_parent(keeper_pid)
+            ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+            _child(socket.socket(fileno=descriptor), pressed)
+    finally:
+        os._exit(0)  # an end like any program's waits for threads that a fork has not
 
 
 def _await_parent(pid: int) -> None:
@@ -135,10 +142,12 @@ def _child(connection: socket.socket, pressed: int) -> None:
         _enter(request)
         code = _program(request) if request["argv"] else _python(request)
     except BaseException:  # noqa: BLE001 - the log takes it, and the exit code is 70
-        traceback.print_exc()
+        with suppress(OSError):
+            traceback.print_exc()
     finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError):  # the disk is full
+                stream.flush()
         os._exit(code)
 
 
@@ -248,6 +257,7 @@ class Keeper:
             if wakeup_read in ready:
                 os.read(wakeup_read, 4096)
             self._reap()
+            self._end_orphans()
             self._enforce_deadlines()
             if self.builds.fileno() in ready:
                 self._read()
@@ -317,6 +327,18 @@ class Keeper:
         if pid == self.presses.pid:
             self.presses.next()
 
+    def _end_orphans(self) -> None:
+        """What actions left running in sessions of their own. Whose it is nobody knows: so only
+        when no action runs."""
+        if self.going:
+            return
+        with suppress(OSError):  # kernels can be built without this file
+            children = Path(f"/proc/self/task/{os.getpid()}/children").read_text("ascii")
+            for pid in {*map(int, children.split())} - {self.mould_pid, self.presses.pid}:
+                self._kill(pid)
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+
     def _enforce_deadlines(self) -> None:
         now = time.monotonic()
         for pid, going in self.going.items():
@@ -343,4 +365,6 @@ class Keeper:
         """The build is gone, however it went: nothing of ours stays behind."""
         for pid in self.going:
             self._kill(pid)
+        self.going.clear()
+        self._end_orphans()
         os._exit(0)

@@ -138,8 +138,15 @@ def main() -> None:
         if not loaded:
             _load()
             loaded = True
-        if os.fork() == 0:
-            _watch(*descriptors)
+        try:
+            watcher = os.fork()
+        except OSError:  # no room for a process: whoever asked sees its answer's end closed
+            watcher = -1
+        if watcher == 0:
+            try:
+                _watch(*descriptors)
+            finally:
+                os._exit(0)  # an end like any program's waits for threads that a fork has not
         for descriptor in descriptors:
             os.close(descriptor)
 
@@ -183,10 +190,7 @@ def _watch(answer: int, folder: int, log: int) -> None:
         error = pipe.read(MOST_BYTES // 2).decode("utf-8", "replace")
     crash = signal.Signals(os.WTERMSIG(status)).name if os.WIFSIGNALED(status) else None
     told = {"error": error, "crash": crash, "peak_bytes": usage.ru_maxrss * 1024}
-    try:
-        socket.socket(fileno=answer).send(json.dumps(told).encode())
-    finally:
-        os._exit(0)
+    socket.socket(fileno=answer).send(json.dumps(told).encode())
 
 
 def _work(answer: int, folder: int, log: int, says: int) -> None:

@@ -124,6 +124,31 @@ def test_what_ran_when_the_server_died_runs_again_in_a_new_one(tmp_path: Path) -
     assert [alive(int(pid)) for pid in pids.read_text().split()] == [False, False]
 
 
+def test_what_an_action_leaves_running_ends_with_it(tmp_path: Path) -> None:
+    workers, pids = Workers(path=sys.path), tmp_path / "pids"
+    said = text_of(runner_of(tmp_path, workers), doing("leaves_something_running", pids))
+    left_alive = alive(int(pids.read_text()))
+    workers.close()
+
+    assert said == "well"
+    assert not left_alive
+
+
+@pytest.mark.parametrize("function", ["forgets_its_output", "raises"])
+def test_an_action_that_cannot_write_its_log_ends(function: str, tmp_path: Path) -> None:
+    workers = Workers(warm=["qnnbuild.work.warm:warm"], path=sys.path)
+    ended = workers.run(
+        folder=tmp_path,
+        log=Path("/dev/full"),
+        deadline_s=60,
+        env={},
+        call=f"tests.e2e.misbehaving:{function}",
+    )
+    workers.close()
+
+    assert (ended.code, ended.late) == (70, False)
+
+
 def test_a_server_that_dies_twice_is_told(tmp_path: Path) -> None:
     workers, pids = Workers(path=sys.path), tmp_path / "pids"
 
