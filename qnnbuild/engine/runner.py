@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -11,16 +12,18 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from qnnbuild.actions.action import Action
+from qnnbuild.actions.action import Action, SourceOnnx
 from qnnbuild.actions.record import Tree
 from qnnbuild.digest import Digest
 from qnnbuild.engine.store import Store
 from qnnbuild.engine.workers import Ended, Lost, NotStarted, Workers
-from qnnbuild.errors import BY_EXIT_CODE, QnnbuildError, Span, ToolError
+from qnnbuild.errors import BY_EXIT_CODE, QnnbuildError, Span, StoreError, ToolError
 
 LAST_LINES = 12
 """How many lines of the log an error shows; the log itself is kept whole."""
 
+FULL_BYTES = 1 << 20
+"""Less room than this is none: whoever fills a disk leaves a little."""
 
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -125,7 +128,12 @@ class Runner:
             raise kind(
                 error["message"],
                 at=_place(action, error["place"]),
-                facts=[*map(tuple, error["facts"]), ("action", action.name), ("log", str(log))],
+                facts=[
+                    *map(tuple, error["facts"]),
+                    *_staged(action),
+                    ("action", action.name),
+                    ("log", str(log)),
+                ],
                 hint=error["hint"],
             )
         hint: str | None = None
@@ -138,6 +146,7 @@ class Runner:
             message = f"{action.name} failed with exit code {ended.code}"
         else:
             return
+        self._check_room(action, log)
         said = last_lines(log)
         facts = [("last lines", "\n".join(said))] if said else []
         raise ToolError(
@@ -146,6 +155,15 @@ class Runner:
             facts=[*facts, ("log", str(log))],
             hint=hint or f"qnnbuild shell {action.name} opens a shell with its inputs in place",
         )
+
+    def _check_room(self, action: Action, log: Path) -> None:
+        """A tool whose disk is full cannot even say so in its log."""
+        if shutil.disk_usage(self.store.root).free < FULL_BYTES:
+            raise StoreError(
+                f"{action.name} failed: the store's disk is full",
+                facts=[("store", str(self.store.root)), ("log", str(log))],
+                hint="make room, or give another folder with QNNBUILD_STORE",
+            )
 
     def _keep(self, action: Action, folder: Path, name: str, log: Path) -> Tree:
         top = folder / "out" / name
@@ -195,6 +213,12 @@ def _place(action: Action, place: str) -> Span | None:
             return action.places[place]
         place = place.rpartition(".")[0]
     return action.places.get("graph") or action.places.get("source")
+
+
+def _staged(action: Action) -> list[tuple[str, str]]:
+    """What the user calls the model that an action of a repo's file knows as model.onnx."""
+    sources = action.inputs.values()
+    return [("model.onnx", source.path) for source in sources if isinstance(source, SourceOnnx)]
 
 
 def _at(action: Action, place: str, text: str) -> str:
