@@ -14,7 +14,7 @@ from qnnbuild.engine.runner import Made, Runner
 from qnnbuild.engine.stats import Stats
 from qnnbuild.engine.store import Store
 from qnnbuild.engine.workers import Workers
-from qnnbuild.errors import Span, ToolError
+from qnnbuild.errors import Span, StoreError, ToolError
 from tests.e2e.processes import alive
 
 KEY = "ab" + "0" * 62
@@ -142,3 +142,14 @@ def test_a_program_that_is_not_there_is_named(runner: Runner) -> None:
     assert ("last lines", "qnn-no-such-tool: No such file or directory") in (
         caught.value.problems[0].facts
     )
+
+
+def test_a_failure_on_a_full_disk_says_that_it_is_full(
+    runner: Runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usage = type("Usage", (), {"free": 4096})
+    monkeypatch.setattr("qnnbuild.engine.runner.shutil.disk_usage", lambda _: usage)
+    with pytest.raises(StoreError) as caught:
+        made(runner, doing("raises"))
+
+    assert str(caught.value) == "context/m/g@SM8750 failed: the store's disk is full"
