@@ -374,3 +374,16 @@ def test_an_artifact_that_another_build_mended_meanwhile_stays(store, monkeypatc
 
     assert not store.whole(digest, size)
     assert store.path(digest).read_bytes() == DATA
+
+
+def test_who_waits_for_a_key_may_stop(store):
+    def stop() -> None:
+        raise KeyboardInterrupt
+
+    other = Store(store.root, Stats())
+    with store.locked(DIGEST), pytest.raises(KeyboardInterrupt), other.locked(DIGEST, stop):
+        pass
+    with other.locked(DIGEST, stop):
+        names = [p.name for p in (store.root / "locks").iterdir()]
+
+    assert names == [DIGEST]
