@@ -8,8 +8,9 @@ import json
 import os
 import sys
 from collections.abc import Sequence
+from typing import NoReturn
 
-from qnnbuild.errors import QnnbuildError
+from qnnbuild.errors import QnnbuildError, RecipeError, StoreError, did_you_mean
 from qnnbuild.text import render
 
 COMMANDS = {
@@ -32,17 +33,22 @@ COMMANDS = {
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    args = _parser(sys.argv[1:] if argv is None else argv)
+    words = sys.argv[1:] if argv is None else argv
     code = 0
     try:
+        args = _parsed(words)
         code = args.run(args)
         sys.stdout.flush()
     except QnnbuildError as error:
-        tell(error, as_json=getattr(args, "json", False))
+        tell(error, as_json="--json" in words)
         code = error.exit_code
     except BrokenPipeError:
         # the reader has seen enough; Python would complain once more when it flushes at its end
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        refused = _refused(error)
+        tell(refused, as_json="--json" in words)
+        code = refused.exit_code
     except KeyboardInterrupt:
         code = 130
     return code
@@ -60,23 +66,45 @@ def tell(error: QnnbuildError, *, as_json: bool = False) -> None:
     sys.stderr.write(text)
 
 
-def _parser(argv: Sequence[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
+def _refused(error: OSError) -> StoreError:
+    """What the disk refuses in a place where nobody counted on it."""
+    facts = [("file", os.fsdecode(error.filename))] if error.filename else []
+    return StoreError(f"the disk refuses: {error.strerror or error}", facts=facts)
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong with the command line as everything else is said."""
+
+    def error(self, message: str) -> NoReturn:
+        raise RecipeError(f"{self.prog}: {message}", hint=f"{self.prog} --help")
+
+
+def _parsed(argv: Sequence[str]) -> argparse.Namespace:
+    parser = _Parser(
         prog="qnnbuild",
         description="Asks about builds of Qualcomm NPU models and helps with them; `doit` builds.",
         epilog="Exit codes: 2 what you wrote, 3 nothing matches, 4 a tool failed, "
         "5 made but not good, 6 store or disk.",
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version")
-    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    commands = parser.add_subparsers(metavar="COMMAND")
     asked = next((word for word in argv if not word.startswith("-")), None)
+    if asked is not None and asked not in COMMANDS:
+        hint = did_you_mean(asked, COMMANDS, otherwise="all commands: qnnbuild --help")
+        raise RecipeError(f"no command is called '{asked}'", hint=hint)
     for name, about in COMMANDS.items():
         one = commands.add_parser(name, help=about, description=about[0].upper() + about[1:] + ".")
         if name == asked:  # the others' modules are not needed for this run
             module = importlib.import_module(f"qnnbuild.commands.{name}")
             module.arguments(one)
             one.set_defaults(run=module.run)
-    return parser.parse_args(argv)
+    args, left = parser.parse_known_args(argv)
+    if left:
+        known = f"qnnbuild {asked} --help" if asked else "qnnbuild --help"
+        raise RecipeError(f"'{left[0]}' means nothing here", hint=known)
+    if asked is None:
+        raise RecipeError("no command was given", hint="all commands: qnnbuild --help")
+    return args
 
 
 class _Version(argparse.Action):

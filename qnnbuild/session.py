@@ -13,7 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
-from pathlib import Path
+from itertools import takewhile
+from pathlib import Path, PurePosixPath
 
 from qnnbuild.actions.plan import Plan
 from qnnbuild.engine.builder import Builder
@@ -24,7 +25,7 @@ from qnnbuild.engine.records import Records
 from qnnbuild.engine.runner import Runner
 from qnnbuild.engine.state import Outcome
 from qnnbuild.engine.stats import Stats
-from qnnbuild.engine.store import Store
+from qnnbuild.engine.store import Store, on_disk
 from qnnbuild.engine.workers import Workers
 from qnnbuild.errors import NothingMatches, Problem, RecipeError, did_you_mean
 from qnnbuild.model.chips import Chips, packaged_chips
@@ -56,8 +57,7 @@ class Session:
 
     @property
     def store_folder(self) -> Path:
-        """QNNBUILD_STORE, or `store:` of the settings, or .qnnbuild in the repo."""
-        return self.root / (os.environ.get("QNNBUILD_STORE") or self.settings.store or STORE)
+        return store_folder(self.root, self.settings)
 
 
 def open_session(
@@ -109,6 +109,12 @@ def find_root(start: Path | None = None) -> Path:
         facts=[("folder", str(here))],
         hint="qnnbuild init DIR makes one",
     )
+
+
+def store_folder(root: Path, settings: Settings | None = None) -> Path:
+    """QNNBUILD_STORE, or `store:` of the settings, or .qnnbuild in the repo."""
+    settings = settings or _settings(root)
+    return root / (os.environ.get("QNNBUILD_STORE") or settings.store or STORE)
 
 
 def recipe_files(root: Path, settings: Settings) -> list[str]:
@@ -176,6 +182,9 @@ def _plugin(root: Path, plugin: Plugin) -> Toolchain:
 
 def _below(root: Path, file: str) -> str:
     path = Path(file).resolve()
+    if path.is_dir():
+        hint = "name its files, or none: then all recipes of the repo are looked at"
+        raise NothingMatches(f"{file} is a folder, no recipe", hint=hint)
     if not path.is_file():
         near = [p.name for p in path.parent.iterdir()] if path.parent.is_dir() else []
         raise NothingMatches(f"no such file: {file}", hint=did_you_mean(path.name, near))
@@ -225,13 +234,13 @@ class Live:
     def folders(self) -> Sequence[str]:
         """The folders, relative to the root, in which recipes are looked for."""
         root = self.session.root
-        found = {"."}
+        found: set[str] = set()
         for pattern in self.session.settings.recipes:
-            fixed = pattern.split("*")[0].rpartition("/")[0]
-            top = root / fixed
-            found.add(fixed or ".")
-            if "**" in pattern:
-                found.update(p.relative_to(root).as_posix() for p in top.rglob("*") if p.is_dir())
+            parts = PurePosixPath(pattern).parts[:-1]
+            fixed = list(takewhile(lambda part: not set(part) & set("*?["), parts))
+            found.add("/".join(fixed) or ".")
+            if len(fixed) < len(parts):  # a new folder below may bring recipes, however deep
+                found.update(_folders_below(root, root.joinpath(*fixed)))
         return sorted(found)
 
     @cached_property
@@ -274,6 +283,12 @@ class Live:
         self.builder.records.close()
 
 
+def _folders_below(root: Path, top: Path) -> Iterator[str]:
+    for folder, inner, _ in os.walk(top):
+        inner[:] = [name for name in inner if not name.startswith(".") and name != BUILD]
+        yield from (Path(folder, name).relative_to(root).as_posix() for name in inner)
+
+
 def open_live(root: Path, recipes: tuple[str, ...] | None, unseen: frozenset[str]) -> Live:
     """For doit: bad recipes are told and the good ones built when the user asked to go on."""
     files = None if recipes is None else [str(root / path) for path in recipes]
@@ -282,6 +297,11 @@ def open_live(root: Path, recipes: tuple[str, ...] | None, unseen: frozenset[str
 
 def _builder(session: Session) -> Builder:
     folder = session.store_folder
+    with on_disk("the store cannot be used"):
+        return _builder_with(session, folder)
+
+
+def _builder_with(session: Session, folder: Path) -> Builder:
     folder.mkdir(parents=True, exist_ok=True)
     checkout = sha256(os.fsencode(session.root)).hexdigest()[:16]
     records = Records(folder / "records.db", checkout)

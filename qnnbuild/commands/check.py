@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Mapping, Sized
+from collections.abc import Sequence
 
 from qnnbuild.commands.columns import print_json
-from qnnbuild.session import open_session
+from qnnbuild.errors import Problem, RecipeError
+from qnnbuild.session import Session, open_session
+from qnnbuild.text.render import as_json
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -16,16 +18,32 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    session = open_session(files=args.files or None)
-    recipes = {target.recipe for target in session.targets}
-    many: Mapping[str, Sized] = {
-        "recipe": recipes,
-        "target": session.targets,
-        "action": session.plan,
-    }
+    try:
+        session = open_session(files=args.files or None, bad_left_out=True)
+    except RecipeError as error:  # settings or chips are wrong: nothing can be said of recipes
+        if args.json:
+            return _as_data({}, error.problems)
+        raise
+    counts = _counts(session)
     if args.json:
-        print_json({**{f"{word}s": len(found) for word, found in many.items()}, "problems": []})
-        return 0
-    told = ", ".join(f"{len(f)} {word}{'' if len(f) == 1 else 's'}" for word, f in many.items())
+        return _as_data(counts, session.problems)
+    if _are_wrong(session.problems):
+        raise RecipeError.of(session.problems)
+    told = ", ".join(f"{n} {word[:-1] if n == 1 else word}" for word, n in counts.items())
     print(f"{told}: no mistakes", file=sys.stderr)
     return 0
+
+
+def _counts(session: Session) -> dict[str, int]:
+    recipes = {target.recipe for target in session.targets}
+    return {"recipes": len(recipes), "targets": len(session.targets), "actions": len(session.plan)}
+
+
+def _as_data(counts: dict[str, int], problems: Sequence[Problem]) -> int:
+    """What is wrong is the answer here, so it goes where answers go."""
+    print_json({**counts, "problems": as_json(problems)})
+    return RecipeError.exit_code if _are_wrong(problems) else 0
+
+
+def _are_wrong(problems: Sequence[Problem]) -> bool:
+    return any(problem.severity == "error" for problem in problems)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from argparse import ArgumentParser, Namespace
+from importlib import resources
 
 from qnnbuild.commands.columns import print_json, print_rows
 from qnnbuild.digest import Json
@@ -24,19 +26,23 @@ def arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     chips = open_chips()
     found: dict[str, Chip] = {}
+    looked_up: list[Chip] = []
     for word in args.words:
         is_selector = any(c in word for c in "@*?<>=&!") or word == "fp16"
         some = select([(word, None)], chips) if is_selector else chips.look_up(word)
         found.update((chip.name, chip) for chip in some)
+        looked_up += () if is_selector else some
     shown = list(found.values()) if args.words else list(chips)
     if args.json:
         print_json([_data(chip) for chip in shown])
         return 0
     head = ("chip", "soc_model", "HTP", "VTCM", "HVX", "fp16", "tags", "sold as")
     print_rows([_row(chip) for chip in shown], head)
-    if args.words:
-        for chip in shown:
-            print(f"\n{chip.name}: {chip.seen}")
+    for chip in looked_up:
+        print(f"\n{chip.name}: {chip.seen}")
+    if looked_up:
+        table = resources.files("qnnbuild.model") / "chips.yaml"
+        print(f"what the letters mean: the top of {table}", file=sys.stderr)
     return 0
 
 

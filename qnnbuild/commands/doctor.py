@@ -8,7 +8,7 @@ from argparse import ArgumentParser, Namespace
 from qnnbuild.commands.columns import print_json
 from qnnbuild.engine.examine import Finding, examine
 from qnnbuild.errors import NothingMatches, ToolError
-from qnnbuild.session import find_root
+from qnnbuild.session import find_root, store_folder
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -19,8 +19,9 @@ def run(args: Namespace) -> int:
     try:
         root = find_root()
     except NothingMatches:
-        root = None
-    findings = list(examine(root))
+        findings = list(examine())
+    else:
+        findings = list(examine(root, store_folder(root)))
     if args.json:
         print_json(
             [{"what": f.what, "good": f.good, "found": f.found, "mend": f.mend} for f in findings]
@@ -34,7 +35,7 @@ def _print(findings: list[Finding]) -> None:
     width = max(len(finding.what) for finding in findings)
     for finding in findings:
         print(f"{'ok ' if finding.good else 'BAD'}  {finding.what:<{width}}  {finding.found}")
-        if finding.mend and not finding.good:
+        if finding.mend:
             print(f"     {'':<{width}}  mend: {finding.mend}")
     bad = sum(not finding.good for finding in findings)
     print(f"{bad} of {len(findings)} are bad" if bad else "all is well", file=sys.stderr)

@@ -9,7 +9,7 @@ from importlib.metadata import version
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
-from qnnbuild.errors import NothingMatches
+from qnnbuild.errors import RecipeError
 
 SCHEMAS = ("recipe.schema.json", "settings.schema.json")
 """Copied into the repo, so that editors find them beside the recipes."""
@@ -23,7 +23,7 @@ def run(args: Namespace) -> int:
     folder: Path = args.folder
     # an empty repo that was just cloned or made by `git init` is as good as a new folder
     if folder.exists() and (not folder.is_dir() or any(p.name != ".git" for p in folder.iterdir())):
-        raise NothingMatches(
+        raise RecipeError(
             f"{folder} is there already and not empty", hint="give the name of a new folder"
         )
     values = {"name": folder.resolve().name, "version": version("qnnbuild")}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 from qnnbuild.actions.plan import Plan
 from qnnbuild.errors import NothingMatches
 
@@ -12,6 +14,8 @@ def one_name(plan: Plan, pattern: str) -> str:
     if len(names) > 1:
         shown = ", ".join(names[:4]) + (", …" if len(names) > 4 else "")
         raise NothingMatches(
-            f"'{pattern}' selects {len(names)} actions, one is wanted", facts=[("they are", shown)]
+            f"'{pattern}' selects {len(names)} actions, one is wanted",
+            facts=[("they are", shown)],
+            hint=f"all of them: qnnbuild plan {shlex.quote(pattern)}",
         )
     return names[0]

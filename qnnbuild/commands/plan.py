@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from argparse import ArgumentParser, Namespace
 
 from qnnbuild.commands.columns import print_json, print_rows
-from qnnbuild.commands.states import described, kind_of, states
+from qnnbuild.commands.states import described, kind_of, states, summary
 from qnnbuild.session import open_session
 
 
@@ -43,4 +44,5 @@ def run(args: Namespace) -> int:
             for action in shown
         ]
     )
+    print(summary(found.values()), file=sys.stderr)
     return 0

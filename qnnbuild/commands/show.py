@@ -12,7 +12,7 @@ from qnnbuild.commands.columns import print_json, print_rows
 from qnnbuild.commands.names import one_name
 from qnnbuild.commands.states import Found, described, kind_of, states
 from qnnbuild.digest import Json, plain
-from qnnbuild.engine.runner import last_lines
+from qnnbuild.engine.runner import last_lines, without_colour
 from qnnbuild.engine.state import Current, Stale
 from qnnbuild.session import Session, open_session, open_store
 
@@ -47,7 +47,7 @@ def _log(session: Session, found: Found) -> str:
     path = open_store(session).log(key) if key else None
     if path is None or not path.exists():
         return "no log: it has not run with its present key\n"
-    return path.read_text(errors="replace")
+    return without_colour(path.read_text(errors="replace"))
 
 
 def _data(action: Action, found: Found) -> Json:
@@ -76,7 +76,7 @@ def _print(session: Session, action: Action, found: Found) -> None:
         ("does", action.call or " ".join(action.argv)),
         *((f"input {name}", _input(source)) for name, source in action.inputs.items()),
         *(
-            (f"{name}", json.dumps(plain(v), ensure_ascii=False))
+            (f"param {name}", json.dumps(plain(v), ensure_ascii=False))
             for name, v in action.params.items()
         ),
         ("state", kind_of(found)),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
 from qnnbuild.actions.plan import Plan
 from qnnbuild.engine.state import Current, Stale, State, Waits
 from qnnbuild.errors import QnnbuildError
@@ -16,9 +19,9 @@ def states(session: Session, part: Plan) -> dict[str, Found]:
     with open_builder(session) as builder:
         found: dict[str, Found] = {}
         for action in part:
-            broken = next((n for n in action.needs() if not _is_known(found[n])), None)
-            if broken is not None:
-                found[action.name] = Waits(on=(broken,))
+            waits = tuple(n for n in action.needs() if not isinstance(found[n], Current))
+            if waits:
+                found[action.name] = Waits(on=waits)
                 continue
             try:
                 found[action.name] = builder.state(action.name)
@@ -27,8 +30,22 @@ def states(session: Session, part: Plan) -> dict[str, Found]:
         return found
 
 
-def _is_known(found: Found) -> bool:
-    return isinstance(found, Current | Stale)
+def runs_first(name: str, found: Mapping[str, Found]) -> tuple[str, ...]:
+    """What is stale or broken below something that waits, and why: where a build would begin."""
+    state = found[name]
+    if not isinstance(state, Waits):
+        return (f"{name} is {kind_of(state)}: {'; '.join(described(state))}",)
+    return tuple(dict.fromkeys(line for need in state.on for line in runs_first(need, found)))
+
+
+def summary(found: Iterable[Found]) -> str:
+    """How many there are of each kind."""
+    kinds = Counter(kind_of(state) for state in found)
+    words = {"current": "current", "stale": "stale", "waits": "waiting", "broken": "broken"}
+    told = [f"{kinds[kind]:,} {word}" for kind, word in words.items() if kinds[kind]]
+    total = sum(kinds.values())
+    actions = f"{total:,} action{'' if total == 1 else 's'}"
+    return f"{actions}: {', '.join(told)}" if told else "there is nothing to build"
 
 
 def kind_of(found: Found) -> str:
@@ -44,7 +61,7 @@ def described(found: Found) -> tuple[str, ...]:
         case Stale():
             return found.reasons
         case Waits():
-            return tuple(f"waits for {name}" for name in found.on)
+            return (f"for {', '.join(found.on)}",)
         case QnnbuildError():
             return tuple(problem.message for problem in found.problems)
         case _:

@@ -25,7 +25,8 @@ def run(args: Namespace) -> int:
     if args.json:
         print_json([{"toolchain": t, "tool": tool, "here": here} for t, tool, here in rows])
         return 0
-    print_rows([(t, tool, here or "not on this machine") for t, tool, here in rows])
+    head = ("toolchain", "tool", "on this machine")
+    print_rows([(t, tool, here or "nothing") for t, tool, here in rows], head)
     return 0
 
 

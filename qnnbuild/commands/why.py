@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping
 
 from qnnbuild.commands.columns import print_json
-from qnnbuild.commands.states import Found, described, kind_of, states
-from qnnbuild.engine.state import Current
+from qnnbuild.commands.states import Found, described, kind_of, runs_first, states
+from qnnbuild.engine.state import Current, Waits
 from qnnbuild.session import open_session
 
 
@@ -20,18 +21,21 @@ def run(args: Namespace) -> int:
     names = session.plan.matching(args.pattern)
     found = states(session, session.plan.upto(names))
     if args.json:
-        told = {n: {"state": kind_of(found[n]), "reasons": list(_lines(found[n]))} for n in names}
+        told = {n: {"state": kind_of(found[n]), "reasons": list(_lines(n, found))} for n in names}
         print_json(told)
         return 0
     for name in names:
         print(f"{name}: {kind_of(found[name])}")
-        for line in _lines(found[name]):
+        for line in _lines(name, found):
             print(f"  {line}")
     return 0
 
 
-def _lines(found: Found) -> tuple[str, ...]:
-    if isinstance(found, Current):
-        record = found.record
+def _lines(name: str, found: Mapping[str, Found]) -> tuple[str, ...]:
+    state = found[name]
+    if isinstance(state, Current):
+        record = state.record
         return (f"made {record.made} in {record.seconds:g} s; nothing that it depends on changed",)
-    return described(found)
+    if isinstance(state, Waits):
+        return (*described(state), *runs_first(name, found))
+    return described(state)

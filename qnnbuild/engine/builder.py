@@ -197,14 +197,13 @@ class Builder:
         raise StoreError(f"the sources of {action.name} change all the time while they are read")
 
     def _make(self, action: Action, *, force: bool) -> Outcome:
-        if self.runner.cancelled:
-            raise Cancelled(f"{action.name} was stopped")
+        self._stop_here(action)
         with self._lock:
             parts = self.parts(action.name)
             key = key_of(parts)
             in_process = self._keys.setdefault(key, threading.Lock())
         # two names, one key: the second waits here and finds the record of the first
-        with in_process, self.store.locked(key):
+        with in_process, self.store.locked(key, partial(self._stop_here, action)):
             again = force or action.name in self._forgotten
             record = None if again else self.records.get(key)
             if record is not None and not self._gone(record):
@@ -213,6 +212,10 @@ class Builder:
                 saved_s = record.seconds
                 return Outcome(name=action.name, how="reused", record=record, saved_s=saved_s)
             return self._run(action, key, parts)
+
+    def _stop_here(self, action: Action) -> None:
+        if self.runner.cancelled:
+            raise Cancelled(f"{action.name} was stopped")
 
     def _run(self, action: Action, key: Digest, parts: dict[str, Json]) -> Outcome:
         before = self._before(action)

@@ -36,10 +36,10 @@ class Finding:
     what: str
     good: bool
     found: str
-    mend: str | None = None
+    mend: str | None = None  # what could be better, also where it is good enough
 
 
-def examine(root: Path | None) -> Iterator[Finding]:
+def examine(root: Path | None = None, store: Path | None = None) -> Iterator[Finding]:
     """One finding after the other; `root` is a repo of recipes when there is one here."""
     yield _python()
     yield _host()
@@ -47,14 +47,19 @@ def examine(root: Path | None) -> Iterator[Finding]:
         yield _package(name)
     yield _randomisation()
     yield _compiler()
+    if store is not None:
+        yield _room(_nearest(store))
+        yield _store(store)
     if root is not None:
-        yield _room(root)
-        yield _store(root)
         yield _loader(root)
 
 
+def _tried(*, what: str, good: bool, found: str, mend: str) -> Finding:
+    return Finding(what=what, good=good, found=found, mend=None if good else mend)
+
+
 def _python() -> Finding:
-    return Finding(
+    return _tried(
         what="Python",
         good=sys.version_info >= (3, 11),
         found=platform.python_version(),
@@ -64,7 +69,7 @@ def _python() -> Finding:
 
 def _host() -> Finding:
     found = f"{platform.system()} {platform.machine()}"
-    return Finding(
+    return _tried(
         what="host",
         good=found == "Linux x86_64",
         found=found,
@@ -84,7 +89,7 @@ def _randomisation() -> Finding:
     with tempfile.TemporaryDirectory() as folder:
         said = _run("qnnbuild.work.probe:addresses", Path(folder))
     good = said == "fixed"
-    return Finding(
+    return _tried(
         what="address randomisation off",
         good=good,
         found="works" if good else said,
@@ -96,7 +101,7 @@ def _randomisation() -> Finding:
 def _compiler() -> Finding:
     with tempfile.TemporaryDirectory() as folder:
         said = _run("qnnbuild.work.probe:compiles", Path(folder), warm=("qnnbuild.work.warm:warm",))
-    return Finding(
+    return _tried(
         what="a tiny model for SM8750",
         good=said.startswith("made"),
         found=said,
@@ -131,9 +136,9 @@ def _run(call: str, folder: Path, warm: tuple[str, ...] = ()) -> str:
     return lines[-1]
 
 
-def _room(root: Path) -> Finding:
-    free = shutil.disk_usage(root).free / 1e9
-    return Finding(
+def _room(folder: Path) -> Finding:
+    free = shutil.disk_usage(folder).free / 1e9
+    return _tried(
         what="free disk",
         good=free >= FREE_GB,
         found=f"{free:.0f} GB",
@@ -141,17 +146,22 @@ def _room(root: Path) -> Finding:
     )
 
 
-def _store(root: Path) -> Finding:
-    folder = root / (os.environ.get("QNNBUILD_STORE") or ".qnnbuild")
-    nearest = next(p for p in (folder, *folder.parents) if p.exists())
-    kind = _file_system(nearest)
-    good = os.access(nearest, os.W_OK) and kind not in NETWORK_FILE_SYSTEMS
-    return Finding(
+def _store(folder: Path) -> Finding:
+    nearest = _nearest(folder)
+    kind = _file_system(nearest) if nearest.is_dir() else "a file"
+    writable = nearest.is_dir() and os.access(nearest, os.W_OK)
+    good = writable and kind not in NETWORK_FILE_SYSTEMS
+    return _tried(
         what="store",
         good=good,
         found=f"{folder} ({kind})",
         mend="use a folder of a local disk that you may write to: QNNBUILD_STORE",
     )
+
+
+def _nearest(folder: Path) -> Path:
+    """The folder, or the nearest one above it that is there."""
+    return next(p for p in (folder, *folder.parents) if p.exists())
 
 
 def _file_system(path: Path) -> str:
@@ -167,15 +177,16 @@ def _file_system(path: Path) -> str:
 def _loader(root: Path) -> Finding:
     """Plain `doit` is quick only when the repo names our loader; a dodo.py alone works too."""
     text = "".join(
-        (root / name).read_text(encoding="utf-8")
+        (root / name).read_text(encoding="utf-8", errors="replace")
         for name in ("pyproject.toml", "doit.cfg")
-        if (root / name).exists()
+        if (root / name).is_file()
     )
-    named = "qnnbuild.engine.bridge" in text or "qnnbuild.bridge" in text
+    named = "qnnbuild.bridge.loader" in text
     dodo = (root / "dodo.py").exists()
+    found = "named" if named else "dodo.py brings it: a bit slower" if dodo else "nothing names it"
     return Finding(
-        what="doit",
+        what="doit's loader",
         good=named or dodo,
-        found="loader named" if named else "dodo.py only: slower" if dodo else "not set up",
-        mend="copy dodo.py and the [tool.doit] lines of pyproject.toml from `qnnbuild init DIR`",
+        found=found,
+        mend=None if named else "copy doit.cfg and dodo.py from what `qnnbuild init DIR` makes",
     )

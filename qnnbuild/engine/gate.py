@@ -149,12 +149,19 @@ def names_in(root: Path, folder: str) -> list[str]:
     try:
         with os.scandir(root / folder) as entries:
             return sorted(
-                entry.name + "/" if entry.is_dir() else entry.name
+                entry.name + "/" if _is_folder(entry) else entry.name
                 for entry in entries
-                if entry.name.endswith((".yaml", ".yml")) or entry.is_dir()
+                if entry.name.endswith((".yaml", ".yml")) or _is_folder(entry)
             )
     except OSError:
         return []
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link to itself
+        return False
 
 
 def mark(root: Path) -> list[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import zlib
@@ -128,7 +129,10 @@ def _groups(
 
 
 def write(file: Path, content: Content) -> None:
-    """Beside, then renamed. No fsync: half a file after a power cut counts as none."""
+    """Beside, then renamed. No fsync: half a file after a power cut counts as none.
+
+    Where the disk is full the old one stays, which is as true as before: less of it will match.
+    """
     told = [[g.name, g.recipe, g.closed, g.saved_s, len(g.paths)] for g in content.groups]
     header = json.dumps({"facts": content.facts, "groups": told}).encode()
     columns = [array("q") for _ in Row._fields]
@@ -149,6 +153,9 @@ def write(file: Path, content: Content) -> None:
     try:
         new.write_bytes(FORM + body + zlib.crc32(body).to_bytes(4, "little"))
         new.replace(file)
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
     finally:
         with contextlib.suppress(FileNotFoundError):
             new.unlink()

@@ -13,7 +13,7 @@ from qnnbuild.actions.record import Tree
 from qnnbuild.digest import Digest, digest_bytes, digest_file
 from qnnbuild.engine.records import Records
 from qnnbuild.engine.sample_files import followed
-from qnnbuild.engine.stats import Stats
+from qnnbuild.engine.stats import Stats, is_text
 from qnnbuild.engine.store import Store, copy_file
 from qnnbuild.errors import RecipeError, Span, did_you_mean
 
@@ -90,7 +90,7 @@ class Inputs:
         path = self.root / source.path
         files = {STAGED: path}
         for side in self._side_files(path, self._digest(action, name, path)):
-            if not is_inside(side) or not (path.parent / side).is_file():
+            if not is_inside(side) or not os.path.isfile(path.parent / side):
                 continue
             if posixpath.normpath(side) == STAGED:
                 raise RecipeError(
@@ -118,19 +118,28 @@ class Inputs:
             found = _found(self.root, pattern, folders=isinstance(source, SampleFiles))
             if not found:
                 raise self._missing(action, name, self.root / pattern)
-            files.update({p.relative_to(self.root).as_posix(): p for p in found})
+            for path in found:
+                inside = path.relative_to(self.root).as_posix()
+                if not is_text(inside):
+                    raise _no_text(inside, _place(action, name))
+                files[inside] = path
         return followed(self.root, files) if isinstance(source, SampleFiles) else files
 
     def _missing(self, action: Action, name: str, path: Path) -> RecipeError:
         shown = os.path.relpath(path, self.root)
-        if path.is_dir():
+        if os.path.isdir(path):
             message, hint = f"{shown} is a folder, a file is wanted", None
-        elif path.is_symlink():
+        elif os.path.islink(path):
             message, hint = f"{shown} is a link to what is not there: {os.readlink(path)}", None
         else:
             message = f"no such file: {shown}"
-            near = sorted(p.name for p in path.parent.iterdir()) if path.parent.is_dir() else []
-            hint = did_you_mean(path.name, near, otherwise="paths are relative to the repo's root")
+            folder = path.parent
+            near = sorted(p.name for p in folder.iterdir()) if os.path.isdir(folder) else []
+            hint = did_you_mean(
+                path.name,
+                near,
+                otherwise="a recipe's paths begin at its own folder",
+            )
         return RecipeError(message, at=_place(action, name), hint=hint)
 
 
@@ -163,7 +172,16 @@ def _found(root: Path, pattern: str, *, folders: bool) -> list[Path]:
     path = root / pattern
     if folders and path.is_dir():
         return _glob(root, f"{pattern}/**/*")
-    return [path] if path.is_file() else []
+    return [path] if os.path.isfile(path) else []  # noqa: PTH113 - any name
+
+
+def _no_text(name: str, at: Span | None) -> RecipeError:
+    shown = os.fsencode(name).decode(errors="backslashreplace")
+    return RecipeError(
+        f"the name of a file is not UTF-8: {shown}",
+        at=at,
+        hint="rename it, or write a pattern that leaves it out",
+    )
 
 
 def _glob(root: Path, pattern: str) -> list[Path]:
@@ -171,7 +189,7 @@ def _glob(root: Path, pattern: str) -> list[Path]:
     if PurePosixPath(pattern).name == "**":
         pattern += "/*"  # up to Python 3.12 a last ** matches no files
     asked = any(part.startswith(".") for part in PurePosixPath(pattern).parts)
-    found = (p for p in root.glob(pattern) if p.is_file())
+    found = (p for p in root.glob(pattern) if os.path.isfile(p))
     return sorted(
         p for p in found if asked or not any(n.startswith(".") for n in p.relative_to(root).parts)
     )

@@ -64,6 +64,9 @@ class Progress:
             if self._view is not None:
                 line = f"{outcome.how} {outcome.name} ({duration(outcome.seconds)})"
                 self._view.ended(outcome.name, line)
+                if outcome.how != "reused":
+                    for warning in outcome.record.warnings:
+                        self._view.say(f"  warning: {warning}\n")
             self._show()
 
     def reused(self, saved_s: float) -> None:

@@ -22,6 +22,9 @@ from qnnbuild.errors import StoreError
 FORMAT = 1
 """The form of the tables. Another number in the file means another qnnbuild's records."""
 
+PATIENCE_S = 120.0
+"""How long one build waits for another's writing."""
+
 TABLES = """
 create table if not exists records(
   key text primary key, digest text not null, record text not null) without rowid;
@@ -52,7 +55,9 @@ class Records:
             self._db = self._open()
 
     def _open(self) -> sqlite3.Connection:
-        db = sqlite3.connect(self.path, timeout=120, isolation_level=None, check_same_thread=False)
+        db = sqlite3.connect(
+            self.path, timeout=PATIENCE_S, isolation_level=None, check_same_thread=False
+        )
         try:
             self._prepare(db)
         except BaseException:
@@ -61,7 +66,7 @@ class Records:
         return db
 
     def _prepare(self, db: sqlite3.Connection) -> None:
-        db.execute("pragma journal_mode=wal")
+        _turn_to_wal(db)
         db.execute("pragma synchronous=normal")
         (found,) = db.execute("pragma user_version").fetchone()
         if found not in (0, FORMAT):
@@ -173,3 +178,20 @@ class Records:
     def close(self) -> None:
         with self._lock:
             self._db.close()
+
+
+def _turn_to_wal(db: sqlite3.Connection) -> None:
+    """SQLite's own patience does not hold here, and builds open a new store at once."""
+    end = time.monotonic() + PATIENCE_S
+    while not _is_turned(db, end):
+        time.sleep(0.01)
+
+
+def _is_turned(db: sqlite3.Connection, end: float) -> bool:
+    try:
+        db.execute("pragma journal_mode=wal")
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > end:
+            raise
+        return False
+    return True

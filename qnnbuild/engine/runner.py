@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -10,15 +12,20 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from qnnbuild.actions.action import Action
+from qnnbuild.actions.action import Action, SourceOnnx
 from qnnbuild.actions.record import Tree
 from qnnbuild.digest import Digest
 from qnnbuild.engine.store import Store
-from qnnbuild.engine.workers import Ended, Workers
-from qnnbuild.errors import BY_EXIT_CODE, QnnbuildError, Span, ToolError
+from qnnbuild.engine.workers import Ended, Lost, NotStarted, Workers
+from qnnbuild.errors import BY_EXIT_CODE, QnnbuildError, Span, StoreError, ToolError
 
 LAST_LINES = 12
 """How many lines of the log an error shows; the log itself is kept whole."""
+
+FULL_BYTES = 1 << 20
+"""Less room than this is none: whoever fills a disk leaves a little."""
+
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class Cancelled(QnnbuildError):
@@ -48,6 +55,14 @@ class Runner:
 
     def run(self, action: Action, key: Digest, stages: Mapping[str, Stage]) -> Made:
         """Raises what the action's own code says went wrong, or ToolError with the log's end."""
+        try:
+            return self._once(action, key, stages)
+        except NotStarted:
+            raise
+        except Lost:  # what ended the server may be another action's doing
+            return self._once(action, key, stages)
+
+    def _once(self, action: Action, key: Digest, stages: Mapping[str, Stage]) -> Made:
         log = self.store.log(key)
         log.parent.mkdir(exist_ok=True)
         log.write_text("")
@@ -56,8 +71,7 @@ class Runner:
             self._fill(folder, action, stages)
             ended = self._start(action, folder, log)
             said = _said(folder)
-            if self.cancelled:
-                raise Cancelled(f"{action.name} was stopped")
+            self._stop_here(action)
             self._judge(action, ended, said, log)
             outputs = {name: self._keep(action, folder, name, log) for name in action.outputs}
         return Made(
@@ -77,19 +91,26 @@ class Runner:
             (folder / "out" / name).mkdir()
 
     def _start(self, action: Action, folder: Path, log: Path) -> Ended:
+        self._stop_here(action)
+        try:
+            return self.workers.run(
+                folder=folder,
+                log=log,
+                deadline_s=action.deadline_s,
+                env={"TMPDIR": "tmp", **self._let_through(action), **action.env},
+                call=action.call,
+                argv=[_filled(word, action) for word in action.argv],
+                params=action.params,
+                inputs=list(action.inputs),
+                outputs=action.outputs,
+            )
+        except Lost:
+            self._stop_here(action)
+            raise
+
+    def _stop_here(self, action: Action) -> None:
         if self.cancelled:
             raise Cancelled(f"{action.name} was stopped")
-        return self.workers.run(
-            folder=folder,
-            log=log,
-            deadline_s=action.deadline_s,
-            env={"TMPDIR": "tmp", **self._let_through(action), **action.env},
-            call=action.call,
-            argv=[_filled(word, action) for word in action.argv],
-            params=action.params,
-            inputs=list(action.inputs),
-            outputs=action.outputs,
-        )
 
     def _let_through(self, action: Action) -> dict[str, str]:
         """What `action.passes` names of the outside, and the store's folder of environments."""
@@ -107,7 +128,12 @@ class Runner:
             raise kind(
                 error["message"],
                 at=_place(action, error["place"]),
-                facts=[*map(tuple, error["facts"]), ("action", action.name), ("log", str(log))],
+                facts=[
+                    *map(tuple, error["facts"]),
+                    *_staged(action),
+                    ("action", action.name),
+                    ("log", str(log)),
+                ],
                 hint=error["hint"],
             )
         hint: str | None = None
@@ -120,6 +146,7 @@ class Runner:
             message = f"{action.name} failed with exit code {ended.code}"
         else:
             return
+        self._check_room(action, log)
         said = last_lines(log)
         facts = [("last lines", "\n".join(said))] if said else []
         raise ToolError(
@@ -128,6 +155,15 @@ class Runner:
             facts=[*facts, ("log", str(log))],
             hint=hint or f"qnnbuild shell {action.name} opens a shell with its inputs in place",
         )
+
+    def _check_room(self, action: Action, log: Path) -> None:
+        """A tool whose disk is full cannot even say so in its log."""
+        if shutil.disk_usage(self.store.root).free < FULL_BYTES:
+            raise StoreError(
+                f"{action.name} failed: the store's disk is full",
+                facts=[("store", str(self.store.root)), ("log", str(log))],
+                hint="make room, or give another folder with QNNBUILD_STORE",
+            )
 
     def _keep(self, action: Action, folder: Path, name: str, log: Path) -> Tree:
         top = folder / "out" / name
@@ -153,7 +189,12 @@ def last_lines(log: Path, count: int = LAST_LINES) -> list[str]:
     with log.open("rb") as file:
         file.seek(max(0, log.stat().st_size - 16_384))
         text = file.read().decode(errors="replace")
-    return [line for line in text.splitlines() if line.strip()][-count:]
+    return [line for line in without_colour(text).splitlines() if line.strip()][-count:]
+
+
+def without_colour(text: str) -> str:
+    """What a tool painted for a terminal, for a place that may be none."""
+    return _COLOUR.sub("", text)
 
 
 def _said(folder: Path) -> dict[str, Any]:
@@ -172,6 +213,12 @@ def _place(action: Action, place: str) -> Span | None:
             return action.places[place]
         place = place.rpartition(".")[0]
     return action.places.get("graph") or action.places.get("source")
+
+
+def _staged(action: Action) -> list[tuple[str, str]]:
+    """What the user calls the model that an action of a repo's file knows as model.onnx."""
+    sources = action.inputs.values()
+    return [("model.onnx", source.path) for source in sources if isinstance(source, SourceOnnx)]
 
 
 def _at(action: Action, place: str, text: str) -> str:

@@ -30,7 +30,7 @@ from typing import Any
 from qnnbuild.work import press
 from qnnbuild.work.run import Run, WorkError
 
-ADDR_NO_RANDOMIZE = 0x0040000  # <sys/personality.h>
+ADDR_NO_RANDOMIZE, ASK = 0x0040000, 0xFFFFFFFF  # <sys/personality.h>
 PR_SET_CHILD_SUBREAPER = 36  # <sys/prctl.h>
 PR_SET_PDEATHSIG = 1
 
@@ -40,10 +40,11 @@ Request = dict[str, Any]
 def main(descriptor: int) -> None:
     """Entered with one end of a socket; the first line says what to import, and where from."""
     libc = ctypes.CDLL(None, use_errno=True)
-    if not libc.personality(0xFFFFFFFF) & ADDR_NO_RANDOMIZE:
+    if not libc.personality(ASK) & ADDR_NO_RANDOMIZE:
         libc.personality(ADDR_NO_RANDOMIZE)
-        os.set_inheritable(descriptor, True)
-        os.execve(sys.executable, sys.orig_argv, dict(os.environ))  # noqa: S606 - itself again
+        if libc.personality(ASK) & ADDR_NO_RANDOMIZE:  # containers may forbid it
+            os.set_inheritable(descriptor, True)
+            os.execve(sys.executable, sys.orig_argv, dict(os.environ))  # noqa: S606 - itself again
     talk = os.dup(descriptor)
     os.dup2(os.open(os.devnull, os.O_RDONLY), descriptor)  # 0 stays taken in every child
     libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
@@ -51,21 +52,18 @@ def main(descriptor: int) -> None:
     first = _line(builds)
     press_end, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     sys.path[:] = first["path"]
-    pressed = os.fork()
-    if pressed == 0:
-        libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-        press.become(theirs.fileno())
-    press.settle(pressed)
-    theirs.close()
+    presses = Presses(theirs)
     keeper_end, mould_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    if os.fork() == 0:
+    mould = os.fork()
+    if mould == 0:
         builds.close()
+        theirs.close()
         keeper_end.close()
         os.set_inheritable(press_end.fileno(), True)  # a program, too, may ask the press
         _mould(mould_end, first["warm"], press_end.fileno())
     mould_end.close()
     press_end.close()
-    Keeper(builds, keeper_end).serve()
+    Keeper(builds, keeper_end, mould, presses).serve()
 
 
 def _line(connection: socket.socket) -> Request:
@@ -98,18 +96,25 @@ def _mould(keeper: socket.socket, warm: list[str], pressed: int) -> None:
         _, descriptors, _, _ = socket.recv_fds(keeper, 1, 1)
         if not descriptors:
             os._exit(0)
-        # fork twice: the keeper becomes the child's parent and can wait for it
-        between = os.fork()
-        if between == 0:
-            if os.fork() == 0:
-                keeper.close()
-                # the signal is sent when the parent ends, and between is about to
-                _await_parent(keeper_pid)
-                libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-                _child(socket.socket(fileno=descriptors[0]), pressed)
-            os._exit(0)
-        os.waitpid(between, 0)
+        with suppress(OSError):  # no room for a process: the keeper sees the socket's end closed
+            # fork twice: the keeper becomes the child's parent and can wait for it
+            between = os.fork()
+            if between == 0:
+                _between(keeper, keeper_pid, descriptors[0], pressed)
+            os.waitpid(between, 0)
         os.close(descriptors[0])
+
+
+def _between(keeper: socket.socket, keeper_pid: int, descriptor: int, pressed: int) -> None:
+    try:
+        if os.fork() == 0:
+            keeper.close()
+            # the signal is sent when the parent ends, and this one is about to
+            _await_parent(keeper_pid)
+            ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+            _child(socket.socket(fileno=descriptor), pressed)
+    finally:
+        os._exit(0)  # an end like any program's waits for threads that a fork has not
 
 
 def _await_parent(pid: int) -> None:
@@ -137,10 +142,12 @@ def _child(connection: socket.socket, pressed: int) -> None:
         _enter(request)
         code = _program(request) if request["argv"] else _python(request)
     except BaseException:  # noqa: BLE001 - the log takes it, and the exit code is 70
-        traceback.print_exc()
+        with suppress(OSError):
+            traceback.print_exc()
     finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError):  # the disk is full
+                stream.flush()
         os._exit(code)
 
 
@@ -197,6 +204,24 @@ def _python(request: Request) -> int:
 # --- the keeper -----------------------------------------------------------------------------
 
 
+class Presses:
+    """One press after the other on one socket: what waits in it is the next one's, and not lost."""
+
+    MOST = 8  # one that dies of what it is asked would be started for ever
+
+    def __init__(self, connection: socket.socket) -> None:
+        self.connection = connection
+        self.left = self.MOST
+        self.pid = 0
+        self.next()
+
+    def next(self) -> None:
+        self.left -= 1
+        self.pid = press.start(self.connection.fileno()) if self.left >= 0 else 0
+        if not self.pid:
+            self.connection.close()  # whoever asks is told so
+
+
 @dataclass
 class Going:
     number: int
@@ -205,11 +230,15 @@ class Going:
 
 
 class Keeper:
-    """Requests come in as lines of JSON; answers go out as {number, code, signal, late, …}."""
+    """Requests come in as lines of JSON; answers go out: {number, group}, {number, code, …}."""
 
-    def __init__(self, builds: socket.socket, mould: socket.socket) -> None:
+    def __init__(
+        self, builds: socket.socket, mould: socket.socket, mould_pid: int, presses: Presses
+    ) -> None:
         self.builds = builds
         self.mould = mould
+        self.mould_pid = mould_pid
+        self.presses = presses
         self.going: dict[int, Going] = {}
         self.unread = b""
 
@@ -228,6 +257,7 @@ class Keeper:
             if wakeup_read in ready:
                 os.read(wakeup_read, 4096)
             self._reap()
+            self._end_orphans()
             self._enforce_deadlines()
             if self.builds.fileno() in ready:
                 self._read()
@@ -243,10 +273,7 @@ class Keeper:
         *lines, self.unread = (self.unread + data).split(b"\n")
         for line in lines:
             request = json.loads(line)
-            if "cancel" in request:
-                self._cancel(request["cancel"])
-            else:
-                self._start(request, line)
+            self._start(request, line)
 
     def _start(self, request: Request, line: bytes) -> None:
         ours, theirs = socket.socketpair()
@@ -264,7 +291,9 @@ class Keeper:
                 self._send({"number": request["number"], "lost": "no child could be started"})
                 return
             self.going[pid] = Going(request["number"], time.monotonic() + request["deadline_s"])
-            ours.sendall(line + b"\n")
+            self._send({"number": request["number"], "group": pid})
+            with suppress(OSError):  # it was ended already, and is reaped like any other
+                ours.sendall(line + b"\n")
 
     def _reap(self) -> None:
         while True:
@@ -276,7 +305,8 @@ class Keeper:
                 return
             going = self.going.pop(pid, None)
             if going is None:
-                continue  # a grandchild that outlived its parent, or the mould
+                self._replace(pid)
+                continue
             self._kill(pid)
             code = os.waitstatus_to_exitcode(status)
             self._send(
@@ -290,6 +320,25 @@ class Keeper:
                 }
             )
 
+    def _replace(self, pid: int) -> None:
+        """The press is replaced here, the mould with all of us; else it was an orphan's end."""
+        if pid == self.mould_pid:
+            self.end()
+        if pid == self.presses.pid:
+            self.presses.next()
+
+    def _end_orphans(self) -> None:
+        """What actions left running in sessions of their own. Whose it is nobody knows: so only
+        when no action runs."""
+        if self.going:
+            return
+        with suppress(OSError):  # kernels can be built without this file
+            children = Path(f"/proc/self/task/{os.getpid()}/children").read_text("ascii")
+            for pid in {*map(int, children.split())} - {self.mould_pid, self.presses.pid}:
+                self._kill(pid)
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+
     def _enforce_deadlines(self) -> None:
         now = time.monotonic()
         for pid, going in self.going.items():
@@ -300,11 +349,6 @@ class Keeper:
     def _patience(self) -> float | None:
         open_ = [going.deadline for going in self.going.values() if not going.late]
         return max(0.0, min(open_) - time.monotonic()) if open_ else None
-
-    def _cancel(self, number: int | None) -> None:
-        for pid, going in self.going.items():
-            if number is None or going.number == number:
-                self._kill(pid)
 
     def _kill(self, pid: int) -> None:
         """The whole process group: what the child started ends with it."""
@@ -321,4 +365,6 @@ class Keeper:
         """The build is gone, however it went: nothing of ours stays behind."""
         for pid in self.going:
             self._kill(pid)
+        self.going.clear()
+        self._end_orphans()
         os._exit(0)

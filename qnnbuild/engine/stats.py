@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat as modes
 import threading
@@ -17,6 +18,9 @@ RACY_NS = 50_000_000
 less than this before it was read is read again next time. Linux ticks at 1 to 10 ms."""
 
 
+NO_FILE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG)
+
+
 class Signature(NamedTuple):
     """mtime can be set back by anyone, ctime and inode cannot: all together tell a change."""
 
@@ -30,8 +34,10 @@ class Signature(NamedTuple):
         """None when there is no file: a folder or a pipe in its place is none."""
         try:
             stat = os.stat(path)
-        except (FileNotFoundError, NotADirectoryError):
-            return None
+        except OSError as error:
+            if error.errno in NO_FILE:
+                return None
+            raise
         if not modes.S_ISREG(stat.st_mode):
             return None
         return cls(stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size, stat.st_ino)
@@ -70,6 +76,8 @@ class Stats:
             self._remember(path, signature, digest)
 
     def _remember(self, path: Path, signature: Signature, digest: Digest) -> None:
+        if not is_text(str(path)):  # records are text: such a file is read again each time
+            return
         with self._lock:
             self._known[str(path)] = self._new[str(path)] = (signature, digest)
 
@@ -78,3 +86,8 @@ class Stats:
         with self._lock:
             new, self._new = self._new, {}
             return new
+
+
+def is_text(name: str) -> bool:
+    """Whether a file's name is UTF-8; Linux allows any bytes."""
+    return not any("\ud800" <= letter <= "\udfff" for letter in name)

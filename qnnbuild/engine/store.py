@@ -5,7 +5,8 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -49,7 +50,9 @@ class Store:
         # what a link names is somebody else's file, to be edited at any time
         if right_size and not os.path.islink(path) and self.stats.digest(path) == digest:
             return True
-        remove(path)
+        # what came into its place while it was read is another build's good one
+        if os.path.lexists(path) and self.stats.signature(path) == signature:
+            remove(path)
         return False
 
     def add(self, file: Path) -> tuple[Digest, int]:
@@ -106,18 +109,21 @@ class Store:
                 continue  # it lives, somebody else swept it, or it is another user's
 
     @contextmanager
-    def locked(self, key: Digest) -> Iterator[None]:
-        """Hold `key` against every other thread and process that shares the store."""
-        with _held(self.root / "locks" / key):
+    def locked(self, key: Digest, waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
+        """Hold `key` against every other thread and process that shares the store.
+
+        `waiting` is called again and again while somebody else has it; it may raise.
+        """
+        with _held(self.root / "locks" / key, waiting):
             yield
 
 
 @contextmanager
-def _held(path: Path) -> Iterator[None]:
+def _held(path: Path, waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
     """Hold a lock file, which is there for this time only."""
     while True:
         with open(path, "a") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+            _lock(lock.fileno(), waiting)
             # it may have been unlinked between open and flock: then nobody else sees it
             if _is_at(lock.fileno(), path):
                 try:
@@ -125,6 +131,17 @@ def _held(path: Path) -> Iterator[None]:
                 finally:
                     path.unlink(missing_ok=True)
                 return
+
+
+def _lock(descriptor: int, waiting: Callable[[], None]) -> None:
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            waiting()
+            time.sleep(0.05)
+        else:
+            return
 
 
 def _is_at(descriptor: int, path: Path) -> bool:

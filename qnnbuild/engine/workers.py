@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -52,7 +53,11 @@ class Ended:
 
 
 class Lost(ToolError):
-    """The server died or would not start; nothing can be said about the action."""
+    """The server died; nothing can be said about the action."""
+
+
+class NotStarted(Lost):
+    """The server would not start, and would not the next time."""
 
 
 class Workers:
@@ -63,6 +68,8 @@ class Workers:
         self.path = tuple(path) or tuple(os.path.abspath(p or ".") for p in sys.path)
         self._lock = threading.Lock()
         self._waiting: dict[int, Future[Ended]] = {}
+        self._groups: dict[int, int] = {}  # the process groups of what runs
+        self._cancelled = False
         self._numbers = iter(range(1, 1 << 62))
         self._socket: socket.socket | None = None
         self._process: subprocess.Popen[bytes] | None = None
@@ -107,18 +114,22 @@ class Workers:
         return future.result()
 
     def cancel(self) -> None:
-        """End everything that runs. Safe in a signal handler's thread: it takes no lock."""
-        connection = self._socket
-        if connection is not None:
-            with suppress(OSError):  # it is gone already, and its children with it
-                connection.send(b'{"cancel": null}\n')
+        """End everything that runs, for good. Callable from a signal handler: it takes no lock."""
+        self._cancelled = True
+        self._end_server()
+
+    def _end_server(self) -> None:
+        process = self._process
+        if process is not None:
+            process.terminate()  # it takes along what it started
 
     def close(self) -> None:
         """End the server, and with it everything that still runs."""
         with self._lock:
             process, self._process = self._process, None
             if self._socket is not None:
-                self._socket.shutdown(socket.SHUT_RDWR)
+                with suppress(OSError):  # it died just now
+                    self._socket.shutdown(socket.SHUT_RDWR)
         if self._listener is not None:
             self._listener.join()
         if process is not None:
@@ -141,6 +152,8 @@ class Workers:
                 cwd="/",
                 start_new_session=True,  # a terminal's Ctrl-C goes to the build, which decides
             )
+        if self._cancelled:  # while there was no process yet to be ended
+            self._end_server()
         ours.sendall(json.dumps({"path": self.path, "warm": self.warm}).encode() + b"\n")
         answers = ours.makefile("rb")
         try:
@@ -151,7 +164,7 @@ class Workers:
             answers.close()
             ours.close()
             self._process.wait()
-            raise Lost(
+            raise NotStarted(
                 "the server that runs actions did not start",
                 facts=[("it said", (first.get("why", "").strip().splitlines() or ["nothing"])[-1])],
                 hint="qnnbuild doctor",
@@ -165,6 +178,10 @@ class Workers:
         with connection, answers, suppress(ConnectionError):  # an end like any other
             self._hear(answers)
         self._socket = None
+        while self._groups:
+            _, group = self._groups.popitem()
+            with suppress(ProcessLookupError, PermissionError):  # it ended with the server
+                os.killpg(group, signal.SIGKILL)
         while self._waiting:
             _, future = self._waiting.popitem()
             future.set_exception(Lost("the server that runs actions has died"))
@@ -172,7 +189,12 @@ class Workers:
     def _hear(self, answers: Any) -> None:
         for line in answers:
             answer = _answer(line)
-            future = self._waiting.pop(answer.pop("number", 0), None)
+            number = answer.pop("number", 0)
+            if "group" in answer:
+                self._groups[number] = answer["group"]
+                continue
+            self._groups.pop(number, None)
+            future = self._waiting.pop(number, None)
             if future is None:
                 continue
             if "lost" in answer:

@@ -27,6 +27,12 @@ def unsafe_name(name: str) -> str | None:
 def repo_path(node: ScalarNode) -> str:
     """A path relative to its file as one relative to the repo's root."""
     path = _relative(node)
+    if any("**" in part and part != "**" for part in path.split("/")):
+        raise RecipeError(
+            f"'{node.value}' has ** beside other letters",
+            at=node.span,
+            hint="** stands for any number of folders: samples/**/*.npz",
+        )
     folder = posixpath.dirname(node.span.file)
     joined = posixpath.normpath(posixpath.join(folder, path))
     outside = joined == ".." or joined.startswith("../")

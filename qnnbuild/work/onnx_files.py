@@ -196,11 +196,11 @@ def _missing(folder: Path, last: SidePiece) -> WorkError:
 
 def _told_short(real: Path, last: SidePiece, size: int, wanted: int) -> None:
     hint = "get the file again: what is missing would silently become zeros"
-    if 0 < size < 512 and real.read_bytes().isascii():
-        text = real.read_text(encoding="ascii").strip()
+    if 0 < size < 512:
+        text = real.read_bytes().decode(errors="replace").strip()
         if text.startswith("version https://git-lfs"):
             hint = "it is a Git LFS pointer: run git lfs pull"
-        elif "\n" not in text:
+        elif text.isascii() and text.isprintable():
             hint = f"it holds only the text '{text}', as a link does where links cannot be made"
     raise WorkError(
         f"side file '{last.location}' is cut short: {size} of {wanted} bytes",

@@ -52,6 +52,20 @@ HANDED_OVER = "QNNBUILD_PRESS"
 """The environment variable with the number of the press's socket."""
 
 
+def start(connection: int) -> int:
+    """Fork a press; `connection` is its end of a SOCK_SEQPACKET pair. Gives 0 when it cannot be."""
+    pid = os.fork()
+    if pid == 0:
+        try:
+            ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+            for number in (signal.SIGINT, signal.SIGHUP):  # a later one begins as the first did
+                signal.signal(number, signal.SIG_DFL)
+            become(connection)
+        finally:
+            os._exit(3)
+    return pid if settle(pid) else 0
+
+
 def become(connection: int) -> None:
     """Turn this process into the press; `connection` is its end of a SOCK_SEQPACKET pair."""
     import importlib.util
@@ -70,7 +84,7 @@ def become(connection: int) -> None:
     for number, descriptor in wanted.items():
         os.dup2(descriptor, number, inheritable=True)
     nothing = os.open(os.devnull, os.O_RDWR)
-    for number in (0, 1):
+    for number in (0, 1, 2):  # Python asks what they are: a file, a pipe, a terminal differ
         os.dup2(nothing, number)
     os.chdir("/")
     if ctypes.CDLL(None).ptrace(PTRACE_TRACEME, 0, None, None) != 0:
@@ -78,8 +92,8 @@ def become(connection: int) -> None:
     os.execve(f"/proc/self/fd/{INTERPRETER}", ARGV, ENV)  # noqa: S606 - no shell
 
 
-def settle(pid: int) -> None:
-    """Take away the random bytes that the kernel gives a new program; `pid` becomes the press.
+def settle(pid: int) -> bool:
+    """Whether `pid` becomes the press; takes away the kernel's random bytes for a new program.
 
     The C library makes the guards of its stack frames from them, old frames keep those, and the
     compiler reads what old frames left (`GraphPrepare::try_reduce_const`): one start in ten was
@@ -87,19 +101,20 @@ def settle(pid: int) -> None:
     """
     _, status = os.waitpid(pid, os.WUNTRACED)
     if not os.WIFSTOPPED(status):
-        return
+        return False
     if os.WSTOPSIG(status) == signal.SIGSTOP:
         os.kill(pid, signal.SIGCONT)
-        return
+        return True
     try:
         pairs = dict(struct.iter_unpack("QQ", Path(f"/proc/{pid}/auxv").read_bytes()))
         with Path(f"/proc/{pid}/mem").open("r+b", buffering=0) as memory:
             memory.seek(pairs[AT_RANDOM])
             memory.write(b"qnnbuild's press")
-    except PermissionError:  # a kernel that guards memory even from a tracer
+    except OSError:  # a kernel that guards memory even from a tracer
         pass
     finally:
         ctypes.CDLL(None).ptrace(PTRACE_DETACH, pid, None, None)
+    return True
 
 
 # --- the press itself -------------------------------------------------------------------------
@@ -123,8 +138,15 @@ def main() -> None:
         if not loaded:
             _load()
             loaded = True
-        if os.fork() == 0:
-            _watch(*descriptors)
+        try:
+            watcher = os.fork()
+        except OSError:  # no room for a process: whoever asked sees its answer's end closed
+            watcher = -1
+        if watcher == 0:
+            try:
+                _watch(*descriptors)
+            finally:
+                os._exit(0)  # an end like any program's waits for threads that a fork has not
         for descriptor in descriptors:
             os.close(descriptor)
 
@@ -158,21 +180,17 @@ def _watch(answer: int, folder: int, log: int) -> None:
     if worker == 0:
         _work(answer, folder, log, says)
     os.close(says)
-    ended = os.pidfd_open(worker)
     either = select.poll()
-    either.register(ended, select.POLLIN)
+    either.register(said, select.POLLIN)  # its other end is open as long as the worker lives
     either.register(answer, 0)  # only that the other side is gone; its request is the worker's
-    if ended not in dict(either.poll()):
+    if said not in dict(either.poll()):
         os.kill(worker, signal.SIGKILL)  # nobody waits for it any more
     _, status, usage = os.wait4(worker, 0)
     with os.fdopen(said, "rb") as pipe:
         error = pipe.read(MOST_BYTES // 2).decode("utf-8", "replace")
     crash = signal.Signals(os.WTERMSIG(status)).name if os.WIFSIGNALED(status) else None
     told = {"error": error, "crash": crash, "peak_bytes": usage.ru_maxrss * 1024}
-    try:
-        socket.socket(fileno=answer).send(json.dumps(told).encode())
-    finally:
-        os._exit(0)
+    socket.socket(fileno=answer).send(json.dumps(told).encode())
 
 
 def _work(answer: int, folder: int, log: int, says: int) -> None:
@@ -226,7 +244,10 @@ def ask(press: int, request: Mapping[str, Any], folder: str, log: str) -> dict[s
                 ours.shutdown(socket.SHUT_RD)  # the press is gone; what is told below is nothing
         os.close(into)
         os.close(out)
-        told = ours.recv(MOST_BYTES)
+        try:
+            told = ours.recv(MOST_BYTES)
+        except ConnectionResetError:  # it died before it took the request
+            told = b""
     if not told:
         return {"error": "the process that compiles has died", "crash": None, "peak_bytes": 0}
     answer: dict[str, Any] = json.loads(told)

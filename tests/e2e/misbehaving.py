@@ -41,6 +41,20 @@ def hangs_with_a_child(run: Run) -> None:
     time.sleep(600)
 
 
+def leaves_something_running(run: Run) -> None:
+    argv = [sys.executable, "-c", "import time; time.sleep(600)"]
+    left = subprocess.Popen(argv, start_new_session=True)
+    Path(str(run.params["pids"])).write_text(str(left.pid))
+    well(run)
+
+
+def hangs_the_first_time(run: Run) -> None:
+    if Path(str(run.params["pids"])).exists():
+        well(run)
+    else:
+        hangs_with_a_child(run)
+
+
 def makes_a_link(run: Run) -> None:
     (run.outputs["o"] / "value").symlink_to("/etc/hostname")
 

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
-from threading import Thread, Timer
 
 import pytest
 
 from qnnbuild.actions.action import Action
-from qnnbuild.engine.runner import Cancelled, Made, Runner
+from qnnbuild.engine.runner import Made, Runner
 from qnnbuild.engine.stats import Stats
 from qnnbuild.engine.store import Store
-from qnnbuild.engine.workers import Lost, Workers
-from qnnbuild.errors import Span, ToolError
+from qnnbuild.engine.workers import Workers
+from qnnbuild.errors import Span, StoreError, ToolError
+from tests.e2e.processes import alive
 
 KEY = "ab" + "0" * 62
 PLACE = Span(file="recipes/x.yaml", line=7, column=3)
@@ -146,65 +144,12 @@ def test_a_program_that_is_not_there_is_named(runner: Runner) -> None:
     )
 
 
-def test_a_cancelled_build_says_so_and_leaves_no_child(tmp_path: Path) -> None:
-    own = Workers(path=sys.path)
-    runner = Runner(Store(tmp_path / "store", Stats()), own, os.environ)
-    pids = tmp_path / "pids"
+def test_a_failure_on_a_full_disk_says_that_it_is_full(
+    runner: Runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usage = type("Usage", (), {"free": 4096})
+    monkeypatch.setattr("qnnbuild.engine.runner.shutil.disk_usage", lambda _: usage)
+    with pytest.raises(StoreError) as caught:
+        made(runner, doing("raises"))
 
-    def stop() -> None:
-        runner.cancelled = True
-        own.cancel()
-
-    Timer(1.0, stop).start()
-    with pytest.raises(Cancelled):
-        made(runner, doing("hangs_with_a_child", params={"pids": str(pids)}))
-    own.close()
-
-    assert [alive(int(pid)) for pid in pids.read_text().split()] == [False, False]
-
-
-def test_a_dead_server_is_told_and_the_next_action_gets_a_new_one(tmp_path: Path) -> None:
-    own = Workers(path=sys.path)
-    runner = Runner(Store(tmp_path / "store", Stats()), own, os.environ)
-    pids = tmp_path / "pids"
-
-    def kill() -> None:
-        while not (pids.exists() and pids.read_text()):
-            time.sleep(0.01)
-        assert own._process is not None
-        own._process.kill()
-
-    Thread(target=kill).start()
-    with pytest.raises(Lost, match="the server that runs actions has died"):
-        made(runner, doing("hangs_with_a_child", params={"pids": str(pids)}))
-    child, grandchild = map(int, pids.read_text().split())
-    child_is_gone = not alive(child)
-    os.kill(grandchild, signal.SIGKILL)  # nobody was left who knew of it
-    again = text_of(runner, made(runner, doing("well")))
-    own.close()
-
-    assert child_is_gone
-    assert again == "well"
-
-
-def test_a_server_that_cannot_warm_up_says_why(tmp_path: Path) -> None:
-    own = Workers(warm=["no_such_module:warm"], path=sys.path)
-    with pytest.raises(Lost) as caught:
-        made(Runner(Store(tmp_path / "store", Stats()), own, os.environ), doing("well"))
-
-    assert caught.value.problems[0].facts == (
-        ("it said", "ModuleNotFoundError: No module named 'no_such_module'"),
-    )
-
-
-def alive(pid: int) -> bool:
-    """Whether the process runs; a moment is given to the kernel to end it."""
-    for _ in range(50):
-        try:
-            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-        except (FileNotFoundError, ProcessLookupError):
-            return False
-        if state == "Z":
-            return False
-        time.sleep(0.02)
-    return True
+    assert str(caught.value) == "context/m/g@SM8750 failed: the store's disk is full"

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import threading
 
 import pytest
 
+from qnnbuild.actions.key import key_of
 from qnnbuild.engine.runner import Cancelled
 from qnnbuild.engine.state import Stale
 from qnnbuild.errors import StoreError, ToolError
@@ -135,6 +137,21 @@ def test_a_build_that_was_stopped_starts_nothing_new(world):
     builder.cancel()
     with pytest.raises(Cancelled, match="fetch/m was stopped"):
         builder.make("fetch/m")
+
+    assert ran(builder) == []
+
+
+def test_a_build_is_stopped_while_another_makes_what_it_waits_for(world):
+    builder = world.open(FETCH)
+    other = world.open(FETCH)
+    stop = threading.Timer(0.1, builder.cancel)
+    stop.start()
+    with (
+        other.store.locked(key_of(builder.parts("fetch/m"))),
+        pytest.raises(Cancelled, match="fetch/m was stopped"),
+    ):
+        builder.make("fetch/m")
+    stop.join()
 
     assert ran(builder) == []
 

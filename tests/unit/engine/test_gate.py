@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import time
 from collections.abc import Callable
@@ -315,3 +316,24 @@ def test_each_checkout_has_its_own_gate_in_a_shared_store(
 
     assert one.parent == other.parent == tmp_path / "store"
     assert one != other
+
+
+def test_a_link_to_itself_beside_the_recipes_hides_none(checkout: Checkout) -> None:
+    (checkout.root / "recipes/loop").symlink_to("loop")
+
+    assert gate.names_in(checkout.root, "recipes") == ["a.yaml", "b.yaml"]
+
+
+def test_a_gate_that_finds_no_room_on_the_disk_stays_as_it_was(
+    checkout: Checkout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(path: Path, data: bytes) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device", str(path))
+
+    checkout.keep(checkout.look())
+    before = gate.gate_file(checkout.root).read_bytes()
+    checkout.write("a.onnx", "other")
+    monkeypatch.setattr(Path, "write_bytes", full)
+    checkout.keep(checkout.look())
+
+    assert gate.gate_file(checkout.root).read_bytes() == before

@@ -175,11 +175,11 @@ def test_a_file_that_is_missing_is_told_with_the_nearest_name(inputs, repo):
 
     assert refused(inputs, onnx_at("onnx/encodr.onnx")) == (
         "no such file: onnx/encodr.onnx",
-        "did you mean 'encoder.onnx'? paths are relative to the repo's root",
+        "did you mean 'encoder.onnx'? a recipe's paths begin at its own folder",
     )
     assert refused(inputs, files("onnx/*.npz")) == (
         "no such file: onnx/*.npz",
-        "paths are relative to the repo's root",
+        "a recipe's paths begin at its own folder",
     )
 
 
@@ -315,3 +315,21 @@ def test_artifacts_are_staged_under_their_own_paths(tmp_path):
 )
 def test_a_path_is_inside_or_not(name, inside):
     assert is_inside(name) == inside
+
+
+@pytest.mark.parametrize("path", [f"{'a' * 300}.onnx", "loop.onnx", "loop.onnx/a.onnx"])
+def test_a_name_that_can_be_no_file_is_told_like_one_that_is_not_there(inputs, repo, path):
+    (repo / "loop.onnx").symlink_to("loop.onnx")
+    for action in (onnx_at(path), files(path)):
+        message, _ = refused(inputs, action)
+
+        assert path in message
+
+
+def test_a_name_that_is_no_text_is_told(inputs, repo):
+    Path(os.fsdecode(os.fsencode(repo) + b"/a\xff.txt")).write_bytes(b"1")
+
+    assert refused(inputs, files("*.txt")) == (
+        "the name of a file is not UTF-8: a\\xff.txt",
+        "rename it, or write a pattern that leaves it out",
+    )

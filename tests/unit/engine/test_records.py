@@ -260,3 +260,18 @@ def test_a_place_where_no_file_can_be_is_told(tmp_path):
     (problem,) = caught.value.problems
     assert problem.message == "the store's records cannot be used: unable to open database file"
     assert problem.hint is None
+
+
+def test_a_build_that_opens_a_new_store_waits_for_another_that_does(path):
+    other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    other.execute("begin immediate")
+    written = threading.Timer(0.1, lambda: other.execute("commit"))
+    written.start()
+    records = Records(path, "here")
+    records.put(RECORD, "convert/m")
+    found = records.get(KEY)
+    records.close()
+    written.join()
+    other.close()
+
+    assert found == RECORD

@@ -179,3 +179,12 @@ def test_what_is_not_there_is_not_known(tmp_path):
     stats.know(tmp_path / "none", digest_bytes(b"one"))
 
     assert stats.news() == {}
+
+
+def test_a_file_whose_name_is_no_text_is_read_each_time(tmp_path, later, reads):
+    odd = tmp_path / os.fsdecode(b"\xff")
+    odd.write_bytes(b"one")
+    stats = Stats()
+
+    assert [stats.digest(odd), stats.digest(odd)] == [digest_bytes(b"one")] * 2
+    assert stats.news() == {}

@@ -355,3 +355,35 @@ def test_read_only_folders_go_and_what_their_links_lead_to_keeps_its_mode(tmp_pa
 
     assert [p.name for p in tmp_path.iterdir()] == ["mine"]
     assert mine.stat().st_mode & 0o777 == 0o640
+
+
+def test_an_artifact_that_another_build_mended_meanwhile_stays(store, monkeypatch):
+    digest, size = add(store)
+    other = Store(store.root, Stats())
+    store.path(digest).unlink()
+    store.path(digest).write_bytes(b"x" * size)  # damaged
+    read = store.stats.digest
+
+    def slowly(path: Path) -> str | None:
+        found = read(path)
+        assert not other.whole(digest, size)
+        add(other)
+        return found
+
+    monkeypatch.setattr(store.stats, "digest", slowly)
+
+    assert not store.whole(digest, size)
+    assert store.path(digest).read_bytes() == DATA
+
+
+def test_who_waits_for_a_key_may_stop(store):
+    def stop() -> None:
+        raise KeyboardInterrupt
+
+    other = Store(store.root, Stats())
+    with store.locked(DIGEST), pytest.raises(KeyboardInterrupt), other.locked(DIGEST, stop):
+        pass
+    with other.locked(DIGEST, stop):
+        names = [p.name for p in (store.root / "locks").iterdir()]
+
+    assert names == [DIGEST]

@@ -1,0 +1,369 @@
+"""Every command of qnnbuild in a small repo: what it says, where it says it, how it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.e2e.small_repo import BIN, SmallRepo, told
+from tests.models import scale_model, tiny_conv
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "cli"
+
+TINY = """\
+model: tiny
+description: Two small networks.
+license: Apache-2.0
+source: {file: "../onnx/{graph}.onnx"}
+graphs:
+  wide: {options: {ort: {vtcm_mb: 4}}}
+  deep: {}
+chips: [SM8550, SM8750]
+"""
+QUIET = """\
+model: quiet
+license: {spdx: LicenseRef-ours, redistribute: false}
+variants: {size: [small]}
+source: {file: "../onnx/{size}.onnx"}
+chips: [SM8750]
+"""
+WRONG = """\
+model: wrong
+license: MIT
+source: {file: ../onnx/deep.onnx}
+graphs: {a: {options: {ort: {vtcm: 8}}}}
+chips: [SM8575]
+"""
+CONTEXT = "context/tiny/wide@SM8750"
+
+
+def _repo(root: Path) -> SmallRepo:
+    repo = SmallRepo.make(root)
+    repo.model("wide", tiny_conv(8))
+    repo.model("deep", tiny_conv(12))
+    repo.model("small", scale_model(size=64))
+    repo.recipe("tiny", TINY)
+    repo.recipe("quiet", QUIET)
+    return repo
+
+
+@pytest.fixture(scope="module")
+def fresh(tmp_path_factory: pytest.TempPathFactory) -> SmallRepo:
+    """Nothing was built in it; tests leave it as it is."""
+    return _repo(tmp_path_factory.mktemp("fresh") / "repo")
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> SmallRepo:
+    """Everything was built in it; tests leave it as it is."""
+    repo = _repo(tmp_path_factory.mktemp("built") / "repo")
+    done = repo.doit()
+    assert done.code == 0, done.out + done.err
+    return repo
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> SmallRepo:
+    """For tests that change something."""
+    return _repo(tmp_path / "repo")
+
+
+BUILT: dict[str, tuple[str, ...]] = {
+    "check": ("check",),
+    "plan": ("plan",),
+    "plan-of-one": ("plan", "bundle/tiny@SM8550"),
+    "plan-stale": ("plan", "--stale"),
+    "why": ("why", "context/*"),
+    "show-fetch": ("show", "fetch/tiny/wide"),
+    "show-prepare": ("show", "prepare/tiny/wide"),
+    "show-context": ("show", CONTEXT),
+    "show-bundle": ("show", "bundle/quiet/small@SM8750"),
+    "show-log": ("show", CONTEXT, "--log"),
+    "rebuild": ("rebuild", "context/*"),
+    "inspect": ("inspect", "build/tiny/SM8750/wide_ctx.onnx", "onnx/small.onnx"),
+    "models": ("models",),
+    "recipes": ("recipes",),
+    "toolchains": ("toolchains",),
+    "chips-one": ("chips", "8 elite", "SM8550"),
+    "chips-many": ("chips", "arch>=81 & @phones"),
+}
+JSON: dict[str, tuple[str, ...]] = {
+    "check": ("check",),
+    "plan": ("plan", "bundle/quiet/small@SM8750"),
+    "why": ("why", "context/quiet/*"),
+    "show": ("show", CONTEXT),
+    "rebuild": ("rebuild", "context/quiet/*"),
+    "inspect": ("inspect", "build/tiny/SM8750/wide_ctx_qnn.bin"),
+    "models": ("models",),
+    "recipes": ("recipes",),
+    "toolchains": ("toolchains",),
+    "chips": ("chips", "SM8750"),
+}
+FRESH: dict[str, tuple[str, ...]] = {
+    "plan": ("plan", "tiny"),
+    "why": ("why", "bundle/tiny@SM8550"),
+    "show": ("show", CONTEXT),
+    "show-log": ("show", CONTEXT, "--log"),
+    "rebuild": ("rebuild", "tiny"),
+    "rebuild-one": ("rebuild", "fetch/quiet"),
+    "shell": ("shell", CONTEXT),
+    "inspect-nothing": ("inspect", "nothing.bin"),
+    "no-such-name": ("plan", "context/tiny/wide@SM8850"),
+    "no-such-name-as-data": ("why", "nothing", "--json"),
+    "many-where-one-is-wanted": ("show", "quiet"),
+    "no-such-chip": ("chips", "SM8755"),
+    "no-such-tag": ("chips", "@phone"),
+    "no-such-recipe": ("check", "recipes/tini.yaml"),
+    "a-folder-for-a-recipe": ("check", "recipes"),
+    "no-such-command": ("pln",),
+    "no-command": (),
+    "no-such-option": ("plan", "--stail"),
+    "a-word-too-few": ("show",),
+    "a-word-too-many": ("models", "tiny"),
+    "init-where-something-is": ("init", "recipes"),
+}
+
+
+@pytest.mark.parametrize("name", BUILT)
+def test_a_command_of_a_built_repo_says(
+    name: str, built: SmallRepo, golden: Callable[[Path, str], None]
+) -> None:
+    golden(GOLDEN / "built" / f"{name}.txt", told(built.qnnbuild(*BUILT[name]), built.root))
+
+
+@pytest.mark.parametrize("name", JSON)
+def test_a_command_says_the_same_as_data(
+    name: str, built: SmallRepo, golden: Callable[[Path, str], None]
+) -> None:
+    done = built.qnnbuild(*JSON[name], "--json")
+
+    assert isinstance(json.loads(done.out), dict | list)
+    golden(GOLDEN / "json" / f"{name}.txt", told(done, built.root))
+
+
+@pytest.mark.parametrize("name", FRESH)
+def test_a_command_of_a_fresh_repo_says(
+    name: str, fresh: SmallRepo, golden: Callable[[Path, str], None]
+) -> None:
+    golden(GOLDEN / "fresh" / f"{name}.txt", told(fresh.qnnbuild(*FRESH[name]), fresh.root))
+
+
+@pytest.mark.parametrize("form", ["text", "json", "github"])
+def test_wrong_recipes_are_told_for_whoever_reads_it(
+    form: str, repo: SmallRepo, golden: Callable[[Path, str], None]
+) -> None:
+    repo.recipe("wrong", WRONG)
+    repo.recipe("worse", "model: worse\nlicence: MIT\n")
+    words = ["check", "--json"] if form == "json" else ["check"]
+    done = repo.qnnbuild(*words, env={"GITHUB_ACTIONS": "true"} if form == "github" else {})
+
+    golden(GOLDEN / "wrong" / f"{form}.txt", told(done, repo.root))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("plan",), ("why", "tiny"), ("show", CONTEXT), ("models",), ("recipes",), ("shell", CONTEXT)],
+)
+def test_no_command_goes_on_with_a_wrong_recipe(words: tuple[str, ...], repo: SmallRepo) -> None:
+    repo.recipe("wrong", WRONG)
+    done = repo.qnnbuild(*words)
+
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("recipes/wrong.yaml:5:9: error: no chip is named 'SM8575'\n")
+
+
+def test_the_version_is_told(fresh: SmallRepo) -> None:
+    from importlib.metadata import version
+
+    assert fresh.qnnbuild("--version").out == f"qnnbuild {version('qnnbuild')}\n"
+
+
+def test_help_has_a_line_for_each_command(fresh: SmallRepo) -> None:
+    from qnnbuild.cli import COMMANDS
+
+    done = fresh.qnnbuild("--help")
+
+    assert done.code == 0
+    assert [name for name in COMMANDS if f"\n    {name}" not in done.out] == []
+    for name in COMMANDS:
+        assert fresh.qnnbuild(name, "--help").out.startswith(f"usage: qnnbuild {name} ")
+
+
+def test_outside_of_a_repo_it_is_told_how_to_make_one(tmp_path: Path, fresh: SmallRepo) -> None:
+    outside = SmallRepo(tmp_path, fresh.env)
+    ends = {words: outside.qnnbuild(words).code for words in ("check", "plan", "models", "recipes")}
+
+    assert ends == dict.fromkeys(ends, 3)
+    assert outside.qnnbuild("plan").err == (
+        "error: this is no repo of recipes: there is no qnnbuild.yaml and no recipes/ here or "
+        f"above\n  folder: {tmp_path}\n  hint: qnnbuild init DIR makes one\n"
+    )
+    assert outside.qnnbuild("chips", "SM8750").code == 0
+    assert outside.qnnbuild("toolchains").code == 0
+
+
+def test_a_repo_without_recipes_has_nothing_to_build(tmp_path: Path) -> None:
+    empty = SmallRepo.make(tmp_path / "empty")
+
+    assert empty.qnnbuild("check").err == "0 recipes, 0 targets, 0 actions: no mistakes\n"
+    assert empty.qnnbuild("plan").err == "there is nothing to build\n"
+    assert empty.doit().summary == "nothing to build"
+
+
+@pytest.mark.parametrize("below", ["recipes", "onnx", "build/tiny/SM8750"])
+def test_every_folder_of_the_repo_is_as_good_as_its_root(below: str, built: SmallRepo) -> None:
+    for words in (("plan",), ("models",), ("why", CONTEXT)):
+        assert built.qnnbuild(*words, below=below) == built.qnnbuild(*words)
+
+
+def test_files_are_named_from_where_one_stands(fresh: SmallRepo) -> None:
+    done = fresh.qnnbuild("check", "tiny.yaml", below="recipes")
+
+    assert (done.code, done.err) == (0, "1 recipe, 2 targets, 12 actions: no mistakes\n")
+
+
+STORED = [("plan",), ("why", "tiny"), ("show", CONTEXT), ("rebuild", "tiny"), ("shell", CONTEXT)]
+
+
+@pytest.mark.parametrize("words", STORED)
+def test_a_store_that_is_no_folder_is_told(words: tuple[str, ...], repo: SmallRepo) -> None:
+    (repo.root / ".qnnbuild").write_text("in the way")
+    done = repo.qnnbuild(*words)
+
+    assert (done.code, done.out) == (6, "")
+    assert done.err == (
+        f"error: the store cannot be used: File exists\n  file: {repo.root}/.qnnbuild\n"
+    )
+
+
+@pytest.mark.parametrize("store", ["/dev/null", "/proc/nothing", "recipes/tiny.yaml/store"])
+def test_doit_tells_the_same_of_a_store_that_cannot_be_made(store: str, repo: SmallRepo) -> None:
+    done = repo.doit(env={"QNNBUILD_STORE": store})
+
+    assert (done.code, done.out) == (6, "")
+    assert done.err.startswith("error: the store cannot be used: ")
+
+
+def test_a_command_whose_reader_has_gone_ends_quietly(fresh: SmallRepo) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    with os.fdopen(write, "w") as gone:
+        done = subprocess.run(
+            [BIN / "qnnbuild", "chips"], cwd=fresh.root, env=fresh.env, stdout=gone,
+            stderr=subprocess.PIPE, text=True, timeout=60, check=False,
+        )  # fmt: skip
+
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_shell_has_the_inputs_in_place_and_does_what_the_action_does(
+    built: SmallRepo, tmp_path: Path
+) -> None:
+    shell = tmp_path / "scripted"
+    shell.write_text(
+        "#!/bin/sh\npwd\nfind in out -type f | sort\n./again >again.log 2>&1 || cat again.log\n"
+        f"find out -type f | sort\ncp out/context/wide_ctx_qnn.bin {tmp_path}\nexit 7\n"
+    )
+    shell.chmod(0o755)
+    done = built.qnnbuild("shell", CONTEXT, env={"SHELL": str(shell)})
+    folder, *lines = done.out.splitlines()
+    made = (tmp_path / "wide_ctx_qnn.bin").read_bytes()
+
+    assert done.code == 7
+    assert lines == [
+        "in/model/model.onnx", "in/names/names.json",
+        "out/context/wide_ctx.onnx", "out/context/wide_ctx_qnn.bin", "out/facts/facts.json",
+    ]  # fmt: skip
+    assert len(made) == (built.root / "build/tiny/SM8750/wide_ctx_qnn.bin").stat().st_size
+    assert done.err.startswith(f"{CONTEXT}: inputs are in in/, outputs belong into out/; ")
+    assert not Path(folder).exists()
+
+
+def test_a_doctor_finds_this_machine_well_or_says_what_mends_it(built: SmallRepo) -> None:
+    done = built.qnnbuild("doctor")
+    found = json.loads(built.qnnbuild("doctor", "--json").out)
+    rows = {row["what"]: row for row in found}
+
+    # a container may forbid the one, and be short of the other
+    unsure = {"address randomisation off", "free disk"}
+    bad = {what for what, row in rows.items() if not row["good"]}
+    assert bad <= unsure
+    assert done.code == (4 if bad else 0)
+    assert len(done.out.splitlines()) == len(rows) + len(bad)
+    assert rows["doit's loader"]["found"] == "named"
+    assert rows["store"]["found"].startswith(str(built.root / ".qnnbuild"))
+    assert [row["mend"] for row in found if row["good"]] == [None] * (len(rows) - len(bad))
+
+
+def test_a_doctor_sees_a_file_in_the_place_of_the_store(repo: SmallRepo) -> None:
+    (repo.root / ".qnnbuild").write_text("in the way")
+    done = repo.qnnbuild("doctor")
+    line = next(line for line in done.out.splitlines() if " store " in line)
+
+    assert done.code == 4
+    assert line.startswith("BAD  store ")
+
+
+def test_a_source_that_is_gone_is_an_answer_and_no_failure(repo: SmallRepo) -> None:
+    (repo.root / "onnx" / "wide.onnx").unlink()
+    done = repo.qnnbuild("plan", "bundle/tiny@SM8550")
+
+    assert done.code == 0
+    assert done.out.startswith("broken  fetch/tiny/wide           no such file: onnx/wide.onnx\n")
+    assert "  fetch/tiny/wide is broken: no such file: onnx/wide.onnx\n" in (
+        repo.qnnbuild("why", "bundle/tiny@SM8550").out
+    )
+
+
+def test_a_new_repo_has_no_mistakes_and_a_workflow_that_reads(
+    fresh: SmallRepo, tmp_path: Path
+) -> None:
+    done = SmallRepo(tmp_path, fresh.env).qnnbuild("init", "new")
+    new = SmallRepo(tmp_path / "new", fresh.env)
+    workflow = yaml.safe_load((new.root / ".github/workflows/build.yml").read_text())
+
+    assert (done.code, done.out, done.err) == (0, "", "made new; now: cd new && doit\n")
+    assert new.qnnbuild("check").err == "1 recipe, 4 targets, 11 actions: no mistakes\n"
+    assert [step["run"] for step in workflow["jobs"]["build"]["steps"] if "run" in step] == [
+        "pip install -r requirements.txt",
+        "qnnbuild check",
+        "doit -n 4 --continue",
+    ]
+    assert not any("{" in path.read_text() for path in new.root.glob("*.txt"))
+    assert (new.root / "README.md").read_text().startswith("# new\n")
+
+
+def test_doit_of_a_new_repo_finds_the_loader_before_it_reads_the_dodo(
+    fresh: SmallRepo, tmp_path: Path
+) -> None:
+    SmallRepo(tmp_path, fresh.env).qnnbuild("init", "new")
+    new = SmallRepo(tmp_path / "new", fresh.env)
+    (new.root / "dodo.py").unlink()
+
+    assert new.doit("list").out == "silero-vad   everything of silero-vad\n"
+
+
+@pytest.mark.slow
+def test_a_new_repo_builds_at_once(fresh: SmallRepo, tmp_path: Path) -> None:
+    SmallRepo(tmp_path, fresh.env).qnnbuild("init", "new")
+    new = SmallRepo(tmp_path / "new", {**fresh.env, **_pip_settings()})
+    done = new.doit()
+    index = json.loads((new.root / "build" / "index.json").read_text())
+
+    assert (done.code, done.summary) == (0, "made 11")
+    assert index["published"] == [
+        f"silero-vad/{chip}" for chip in ("SM8550", "SM8650", "SM8750", "SM8850")
+    ]
+    assert new.doit().summary == "nothing to do: reused 11"
+    shutil.rmtree(new.root / ".qnnbuild")
+
+
+def _pip_settings() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if name.startswith(("PIP_", "SSL_"))}

@@ -1,0 +1,113 @@
+"""Mistakes that people make, through real doit: a place, the facts, a way out, and nothing left."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import onnx
+import pytest
+
+from tests.e2e.small_repo import SmallRepo
+from tests.models import scale_bytes, scale_model, with_erf, write_with_side_file
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "mistakes"
+RECIPE = """\
+model: m
+license: MIT
+source: {file: ../onnx/m.onnx}
+graphs:
+  g: {}
+chips: [SM8750]
+"""
+
+
+def _graph(told: str) -> str:
+    return RECIPE.replace("g: {}", f"g: {{{told}}}")
+
+
+RECIPES = {
+    "no-such-chip": RECIPE.replace("SM8750", "SM8755"),
+    "a-chip-by-its-shop-name": RECIPE.replace("SM8750", "Snapdragon 8 Elite"),
+    "no-such-option": _graph("options: {ort: {vtcm: 4}}"),
+    "more-than-the-chip-has": _graph("options: {ort: {vtcm_mb: 64}}"),
+    "no-such-toolchain": RECIPE + "toolchain: otr\n",
+    "no-such-input": _graph("inputs: {z: {shape: [1, 64]}}"),
+    "another-rank": _graph("inputs: {x: {shape: [64]}}"),
+    "no-such-output": _graph("outputs: [z]"),
+    "no-such-source": RECIPE.replace("m.onnx", "n.onnx"),
+    "no-samples": _graph("samples: nothing/*.npz"),
+    "fp16-where-there-is-none": RECIPE.replace("SM8750", "SM8350"),
+}
+
+
+def _symbolic(path: Path) -> None:
+    model = scale_model(size=64)
+    dimension = model.graph.input[0].type.tensor_type.shape.dim[0]
+    dimension.ClearField("dim_value")
+    dimension.dim_param = "batch"
+    onnx.save(model, str(path))
+
+
+def _side_file_cut(path: Path) -> None:
+    write_with_side_file(path.parent, path.name)
+    side = path.parent / "m.data"
+    side.write_bytes(side.read_bytes()[:-16])
+
+
+def _side_file_gone(path: Path) -> None:
+    write_with_side_file(path.parent, path.name)
+    (path.parent / "m.data").unlink()
+
+
+POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:abc\nsize 12345\n"
+MODELS: dict[str, Callable[[Path], object]] = {
+    "a-dimension-with-a-name": _symbolic,
+    "weights-cut-short": lambda path: path.write_bytes(scale_bytes(size=64)[:-100]),
+    "side-file-cut-short": _side_file_cut,
+    "side-file-gone": _side_file_gone,
+    "a-pointer-of-git-lfs": lambda path: path.write_text(POINTER),
+    "a-web-page": lambda path: path.write_text("<!doctype html><title>Sign in</title>"),
+    "an-operator-that-the-npu-has-not": lambda path: onnx.save(with_erf(), str(path)),
+}
+EXIT_CODES = {
+    **dict.fromkeys(RECIPES, 2),
+    **dict.fromkeys(MODELS, 4),
+    "a-dimension-with-a-name": 2,
+}
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> SmallRepo:
+    made = SmallRepo.make(tmp_path / "repo")
+    made.model("m", scale_model(size=64))
+    made.recipe("m", RECIPE)
+    return made
+
+
+@pytest.mark.parametrize("mistake", [*RECIPES, *MODELS])
+def test_a_mistake_has_a_place_and_a_way_out_and_leaves_nothing(
+    mistake: str, repo: SmallRepo, golden: Callable[[Path, str], None]
+) -> None:
+    if mistake in RECIPES:
+        repo.recipe("m", RECIPES[mistake])
+    else:
+        MODELS[mistake](repo.root / "onnx" / "m.onnx")
+    done = repo.doit()
+    again = repo.doit()
+    text = done.err or done.out
+
+    assert done.code == EXIT_CODES[mistake]
+    assert repo.left_in_store() == []
+    assert not (repo.root / "build" / "m").exists()
+    assert _failure(again.err or again.out) == _failure(text)
+    golden(GOLDEN / f"{mistake}.txt", _failure(text).replace(str(repo.root), "ROOT"))
+
+
+def _failure(text: str) -> str:
+    """What is told of the failure: no times, and not what went well before it."""
+    told = re.sub(r"^made \S+ \(.*\n", "", text, flags=re.MULTILINE)
+    told = re.sub(r"[0-9a-f]{2}/[0-9a-f]{64}", "AB/SHA256", told)
+    told = re.sub(r"; took .*", "", told)
+    return re.sub(r"^(made|reused) \d+, failed", "failed", told, flags=re.MULTILINE)
