@@ -174,7 +174,8 @@ def _check_what_runs(run: Run, wishes: Wishes, model: ModelProto, story: Story) 
     names.check_borders(model)
     versions.check_known(model)
     borders.check_no_doubles(model)
-    check_ranges(run, model, run.inputs["model"], fp16=wishes.fp16)
+    cpu_helps = wishes.cpu_fallback == "allow"
+    check_ranges(run, model, run.inputs["model"], fp16=wishes.fp16, cpu_helps=cpu_helps)
     story.left = check_operators(run, model, cpu_fallback=wishes.cpu_fallback)
 
 
