@@ -153,16 +153,16 @@ def _looked_in(root: Path, pattern: str, *, folders: bool) -> list[Path]:
     first = next((i for i, part in enumerate(parts) if any(c in part for c in "*?[")), None)
     if first is None:
         top = root / pattern
-        return [top, *_folders_in(top)] if folders and top.is_dir() else []
+        return [top, *_folders_in(top)] if folders and os.path.isdir(top) else []
     top = root.joinpath(*parts[:first])
     if "**" in parts:
         return [top, *_folders_in(top)]
     below = ["/".join(parts[first:end]) for end in range(first + 1, len(parts))]
-    return [top, *(p for some in below for p in top.glob(some) if p.is_dir())]
+    return [top, *(p for some in below for p in top.glob(some) if os.path.isdir(p))]
 
 
 def _folders_in(top: Path) -> list[Path]:
-    return [path for path in top.rglob("*") if path.is_dir()]
+    return [path for path in top.rglob("*") if os.path.isdir(path)]
 
 
 def _found(root: Path, pattern: str, *, folders: bool) -> list[Path]:
@@ -170,7 +170,7 @@ def _found(root: Path, pattern: str, *, folders: bool) -> list[Path]:
     if any(c in pattern for c in "*?["):
         return _glob(root, pattern)
     path = root / pattern
-    if folders and path.is_dir():
+    if folders and os.path.isdir(path):
         return _glob(root, f"{pattern}/**/*")
     return [path] if os.path.isfile(path) else []  # noqa: PTH113 - any name
 
