@@ -172,7 +172,7 @@ def _found(root: Path, pattern: str, *, folders: bool) -> list[Path]:
     path = root / pattern
     if folders and os.path.isdir(path):
         return _glob(root, f"{pattern}/**/*")
-    return [path] if os.path.isfile(path) else []  # noqa: PTH113 - any name
+    return [path] if os.path.isfile(path) else []
 
 
 def _no_text(name: str, at: Span | None) -> RecipeError:
