@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -24,5 +25,5 @@ def followed(root: Path, files: Mapping[str, Path]) -> dict[str, Path]:
             named = [beside(name, file, line.number) for line in lines for _, file in line.files]
         except (FormatError, OSError):
             continue
-        found.update({file: root / file for file in named if (root / file).is_file()})
+        found.update({file: root / file for file in named if os.path.isfile(root / file)})
     return found

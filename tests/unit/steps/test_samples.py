@@ -115,8 +115,8 @@ def test_the_same_files_for_both_are_one_piece_of_work() -> None:
     one = calibrate(target(made), made, prepared="p", name="n")
     two = samples(target(made), made, prepared="p", name="n")
 
-    assert (one.call, one.params, one.inputs) == (two.call, two.params, two.inputs)
-    assert (one.outputs, one.tools) == (two.outputs, two.tools)
+    assert (one.step, one.call, one.params) == (two.step, two.call, two.params)
+    assert (one.inputs, one.outputs, one.tools) == (two.inputs, two.outputs, two.tools)
 
 
 def test_python_is_an_action_of_its_own() -> None:
