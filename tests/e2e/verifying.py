@@ -56,15 +56,26 @@ class Built:
 
 
 def built(
-    model: ModelProto, samples: Samples, folder: Path, *, chip: str = "SM8750", **graph: Any
+    model: ModelProto,
+    samples: Samples,
+    folder: Path,
+    *,
+    chip: str = "SM8750",
+    inputs: Mapping[str, Any] | None = None,
+    **graph: Any,
 ) -> Built:
-    """Everything that verify needs; `graph` are fields of the recipe's graph."""
+    """All that verify needs; `inputs` are prepare's, `graph` fields of the recipe's graph."""
     made = Built(
         folder=folder,
         graph=Graph(name="net", source=FileSource(file="net.onnx"), **graph),
         chip=chip,
     )
-    params = {**PREPARE, "cpu_fallback": made.graph.cpu_fallback}
+    params = {
+        **PREPARE,
+        "inputs": inputs or {},
+        "repairs": list(made.graph.repairs),
+        "cpu_fallback": made.graph.cpu_fallback,
+    }
     run_work(
         prepare,
         folder / "prepare",
