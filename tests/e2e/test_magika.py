@@ -14,8 +14,7 @@ from onnx import ModelProto
 from qnnbuild.work.debug import debug
 from qnnbuild.work.fetch import fetch_pypi
 from qnnbuild.work.run import WorkError
-from tests.e2e.verifying import Built, built, judged, verified
-from tests.working import run_work
+from tests.e2e.verifying import Built, built, in_own_folder, judged, verified
 
 SOURCE = {
     "pypi": "magika==1.0.3",
@@ -31,7 +30,7 @@ LICENSE = Path(__file__).parents[2] / "LICENSE"
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> ModelProto:
     folder = tmp_path_factory.mktemp("source")
-    run_work(fetch_pypi, folder, params=SOURCE, inputs={}, outputs=("model",))
+    in_own_folder(fetch_pypi, folder, params=SOURCE, inputs={}, outputs=("model",))
     return onnx.load(str(folder / "out/model/model.onnx"))
 
 
@@ -67,11 +66,8 @@ def test_with_its_variance_repaired_it_holds(source: ModelProto, tmp_path: Path)
 
 
 @pytest.mark.slow
-def test_the_first_bad_layer_is_the_variance_that_overflows(
-    magika: Built, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    run_work(
+def test_the_first_bad_layer_is_the_variance_that_overflows(magika: Built, tmp_path: Path) -> None:
+    in_own_folder(
         debug,
         tmp_path / "run",
         params={

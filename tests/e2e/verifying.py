@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -55,6 +56,20 @@ class Built:
         return found
 
 
+def in_own_folder(
+    entry: Callable[[Run], None],
+    folder: Path,
+    *,
+    params: Mapping[str, Any],
+    inputs: Mapping[str, Path],
+    outputs: tuple[str, ...],
+) -> Run:
+    """run_work, with a current folder of the run's own as an action has it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with contextlib.chdir(folder):
+        return run_work(entry, folder, params=params, inputs=inputs, outputs=outputs)
+
+
 def built(
     model: ModelProto,
     samples: Samples,
@@ -76,7 +91,7 @@ def built(
         "repairs": list(made.graph.repairs),
         "cpu_fallback": made.graph.cpu_fallback,
     }
-    run_work(
+    in_own_folder(
         prepare,
         folder / "prepare",
         params=params,
@@ -84,7 +99,7 @@ def built(
         outputs=PREPARED,
     )
     work = OrtQnn().context(made.graph, CHIPS[chip], ContextOptions())
-    run_work(
+    in_own_folder(
         context,
         folder / "context",
         params=work.params,
@@ -94,7 +109,7 @@ def built(
     (folder / "samples").mkdir()
     for number, sample in enumerate(samples):
         write_npz(folder / "samples" / f"{number:06}.npz", sample)
-    run_work(
+    in_own_folder(
         reference,
         folder / "reference",
         params={},
@@ -107,7 +122,7 @@ def built(
 def verified(made: Built, into: str = "verify", **params: Any) -> Run:
     """Raises the WorkError that the action would give."""
     work = OrtQnn().verify(made.graph, CHIPS[made.chip])
-    return run_work(
+    return in_own_folder(
         verify,
         made.folder / into,
         params={**work.params, **params},
@@ -122,7 +137,7 @@ def verified(made: Built, into: str = "verify", **params: Any) -> Run:
 
 
 def judged(made: Built, bars: Mapping[str, float], into: str = "verdict") -> dict[str, Any]:
-    run_work(
+    in_own_folder(
         verdict,
         made.folder / into,
         params={
