@@ -49,7 +49,7 @@ quick: .venv/dev.ready
 
 # golden files take the text of today; read the difference before you commit it
 accept: .venv/dev.ready
-	$(BIN)/pytest tests/golden --accept
+	$(BIN)/pytest tests/golden tests/e2e/test_cli.py tests/e2e/test_mistakes.py --accept
 
 format: .venv/dev.ready
 	$(BIN)/ruff check --quiet --fix $(SOURCES)

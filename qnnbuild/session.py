@@ -34,6 +34,7 @@ from qnnbuild.model.recipe import Target
 from qnnbuild.model.settings import SETTINGS_FILE, Plugin, Settings, read_settings
 from qnnbuild.model.targets import read_good_recipes
 from qnnbuild.planner import TOOLCHAINS, plan_of, problems_of
+from qnnbuild.text.decode import decode
 from qnnbuild.toolchains.work import Toolchain
 
 WARM = ("qnnbuild.work.warm:warm",)
@@ -77,7 +78,7 @@ def open_session(
     chips = _chips(root, settings)
     toolchains = _toolchains(root, settings)
     paths = recipe_files(root, settings) if files is None else [_below(root, f) for f in files]
-    texts = [(path, (root / path).read_bytes()) for path in paths]
+    texts = [(path, _read(root / path)) for path in paths]
     targets, problems = read_good_recipes(texts, chips, settings)
     problems = [*problems, *problems_of(targets, toolchains)]
     wrong = {p.at.file for p in problems if p.at and p.severity == "error"}
@@ -148,7 +149,12 @@ def open_toolchains(root: Path | None = None) -> dict[str, Toolchain]:
 
 def _settings(root: Path) -> Settings:
     path = root / SETTINGS_FILE
-    return read_settings(path.read_bytes()) if path.exists() else Settings()
+    return read_settings(_read(path)) if path.exists() else Settings()
+
+
+def _read(path: Path) -> bytes:
+    with on_disk(f"{path.name} cannot be read"):
+        return path.read_bytes()
 
 
 def _chips(root: Path, settings: Settings) -> Chips:
@@ -156,7 +162,10 @@ def _chips(root: Path, settings: Settings) -> Chips:
     chips = packaged_chips()
     if not path.exists():
         return chips
-    return with_own_chips(chips, path.read_text(encoding="utf-8-sig"), settings.chips)
+    text = decode(settings.chips, _read(path))
+    if isinstance(text, Problem):
+        raise RecipeError.of([text])
+    return with_own_chips(chips, text, settings.chips)
 
 
 def _toolchains(root: Path, settings: Settings) -> dict[str, Toolchain]:

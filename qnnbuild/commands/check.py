@@ -29,6 +29,9 @@ def run(args: Namespace) -> int:
         return _as_data(counts, session.problems)
     if _are_wrong(session.problems):
         raise RecipeError.of(session.problems)
+    if not session.recipes:
+        print(f"no recipes: nothing matches {', '.join(session.settings.recipes)}", file=sys.stderr)
+        return 0
     told = ", ".join(f"{n} {word[:-1] if n == 1 else word}" for word, n in counts.items())
     print(f"{told}: no mistakes", file=sys.stderr)
     return 0

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import onnx
 
+from tests.models import scale_model, tiny_conv
+
 REPO = Path(__file__).resolve().parents[2]
 BIN = Path(sys.executable).parent
 RAN = re.compile(r"^(?:made|cut off) (\S+) \(", re.MULTILINE)
@@ -123,3 +125,33 @@ def told(done: Done, root: Path) -> str:
     for pattern, placeholder in _PLACEHOLDERS:
         text = re.sub(pattern, placeholder, text)
     return text
+
+
+TINY = """\
+model: tiny
+description: Two small networks.
+license: Apache-2.0
+source: {file: "../onnx/{graph}.onnx"}
+graphs:
+  wide: {options: {ort: {vtcm_mb: 4}}}
+  deep: {}
+chips: [SM8550, SM8750]
+"""
+QUIET = """\
+model: quiet
+license: {spdx: LicenseRef-ours, redistribute: false}
+variants: {size: [small]}
+source: {file: "../onnx/{size}.onnx"}
+chips: [SM8750]
+"""
+
+
+def tiny_repo(root: Path) -> SmallRepo:
+    """Two models: one of two graphs for two chips, one that may not be published."""
+    repo = SmallRepo.make(root)
+    repo.model("wide", tiny_conv(8))
+    repo.model("deep", tiny_conv(12))
+    repo.model("small", scale_model(size=64))
+    repo.recipe("tiny", TINY)
+    repo.recipe("quiet", QUIET)
+    return repo

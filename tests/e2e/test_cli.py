@@ -5,35 +5,16 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import yaml
 
-from tests.e2e.small_repo import BIN, SmallRepo, told
-from tests.models import scale_model, tiny_conv
+from tests.e2e.small_repo import SmallRepo, tiny_repo, told
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "cli"
 
-TINY = """\
-model: tiny
-description: Two small networks.
-license: Apache-2.0
-source: {file: "../onnx/{graph}.onnx"}
-graphs:
-  wide: {options: {ort: {vtcm_mb: 4}}}
-  deep: {}
-chips: [SM8550, SM8750]
-"""
-QUIET = """\
-model: quiet
-license: {spdx: LicenseRef-ours, redistribute: false}
-variants: {size: [small]}
-source: {file: "../onnx/{size}.onnx"}
-chips: [SM8750]
-"""
 WRONG = """\
 model: wrong
 license: MIT
@@ -44,26 +25,16 @@ chips: [SM8575]
 CONTEXT = "context/tiny/wide@SM8750"
 
 
-def _repo(root: Path) -> SmallRepo:
-    repo = SmallRepo.make(root)
-    repo.model("wide", tiny_conv(8))
-    repo.model("deep", tiny_conv(12))
-    repo.model("small", scale_model(size=64))
-    repo.recipe("tiny", TINY)
-    repo.recipe("quiet", QUIET)
-    return repo
-
-
 @pytest.fixture(scope="module")
 def fresh(tmp_path_factory: pytest.TempPathFactory) -> SmallRepo:
     """Nothing was built in it; tests leave it as it is."""
-    return _repo(tmp_path_factory.mktemp("fresh") / "repo")
+    return tiny_repo(tmp_path_factory.mktemp("fresh") / "repo")
 
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> SmallRepo:
     """Everything was built in it; tests leave it as it is."""
-    repo = _repo(tmp_path_factory.mktemp("built") / "repo")
+    repo = tiny_repo(tmp_path_factory.mktemp("built") / "repo")
     done = repo.doit()
     assert done.code == 0, done.out + done.err
     return repo
@@ -72,7 +43,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> SmallRepo:
 @pytest.fixture
 def repo(tmp_path: Path) -> SmallRepo:
     """For tests that change something."""
-    return _repo(tmp_path / "repo")
+    return tiny_repo(tmp_path / "repo")
 
 
 BUILT: dict[str, tuple[str, ...]] = {
@@ -115,6 +86,7 @@ FRESH: dict[str, tuple[str, ...]] = {
     "rebuild-one": ("rebuild", "fetch/quiet"),
     "shell": ("shell", CONTEXT),
     "inspect-nothing": ("inspect", "nothing.bin"),
+    "inspect-no-model": ("inspect", "recipes/tiny.yaml", "onnx/deep.onnx"),
     "no-such-name": ("plan", "context/tiny/wide@SM8850"),
     "no-such-name-as-data": ("why", "nothing", "--json"),
     "many-where-one-is-wanted": ("show", "quiet"),
@@ -167,18 +139,6 @@ def test_wrong_recipes_are_told_for_whoever_reads_it(
     golden(GOLDEN / "wrong" / f"{form}.txt", told(done, repo.root))
 
 
-@pytest.mark.parametrize(
-    "words",
-    [("plan",), ("why", "tiny"), ("show", CONTEXT), ("models",), ("recipes",), ("shell", CONTEXT)],
-)
-def test_no_command_goes_on_with_a_wrong_recipe(words: tuple[str, ...], repo: SmallRepo) -> None:
-    repo.recipe("wrong", WRONG)
-    done = repo.qnnbuild(*words)
-
-    assert (done.code, done.out) == (2, "")
-    assert done.err.startswith("recipes/wrong.yaml:5:9: error: no chip is named 'SM8575'\n")
-
-
 def test_the_version_is_told(fresh: SmallRepo) -> None:
     from importlib.metadata import version
 
@@ -196,27 +156,6 @@ def test_help_has_a_line_for_each_command(fresh: SmallRepo) -> None:
         assert fresh.qnnbuild(name, "--help").out.startswith(f"usage: qnnbuild {name} ")
 
 
-def test_outside_of_a_repo_it_is_told_how_to_make_one(tmp_path: Path, fresh: SmallRepo) -> None:
-    outside = SmallRepo(tmp_path, fresh.env)
-    ends = {words: outside.qnnbuild(words).code for words in ("check", "plan", "models", "recipes")}
-
-    assert ends == dict.fromkeys(ends, 3)
-    assert outside.qnnbuild("plan").err == (
-        "error: this is no repo of recipes: there is no qnnbuild.yaml and no recipes/ here or "
-        f"above\n  folder: {tmp_path}\n  hint: qnnbuild init DIR makes one\n"
-    )
-    assert outside.qnnbuild("chips", "SM8750").code == 0
-    assert outside.qnnbuild("toolchains").code == 0
-
-
-def test_a_repo_without_recipes_has_nothing_to_build(tmp_path: Path) -> None:
-    empty = SmallRepo.make(tmp_path / "empty")
-
-    assert empty.qnnbuild("check").err == "0 recipes, 0 targets, 0 actions: no mistakes\n"
-    assert empty.qnnbuild("plan").err == "there is nothing to build\n"
-    assert empty.doit().summary == "nothing to build"
-
-
 @pytest.mark.parametrize("below", ["recipes", "onnx", "build/tiny/SM8750"])
 def test_every_folder_of_the_repo_is_as_good_as_its_root(below: str, built: SmallRepo) -> None:
     for words in (("plan",), ("models",), ("why", CONTEXT)):
@@ -227,40 +166,6 @@ def test_files_are_named_from_where_one_stands(fresh: SmallRepo) -> None:
     done = fresh.qnnbuild("check", "tiny.yaml", below="recipes")
 
     assert (done.code, done.err) == (0, "1 recipe, 2 targets, 12 actions: no mistakes\n")
-
-
-STORED = [("plan",), ("why", "tiny"), ("show", CONTEXT), ("rebuild", "tiny"), ("shell", CONTEXT)]
-
-
-@pytest.mark.parametrize("words", STORED)
-def test_a_store_that_is_no_folder_is_told(words: tuple[str, ...], repo: SmallRepo) -> None:
-    (repo.root / ".qnnbuild").write_text("in the way")
-    done = repo.qnnbuild(*words)
-
-    assert (done.code, done.out) == (6, "")
-    assert done.err == (
-        f"error: the store cannot be used: File exists\n  file: {repo.root}/.qnnbuild\n"
-    )
-
-
-@pytest.mark.parametrize("store", ["/dev/null", "/proc/nothing", "recipes/tiny.yaml/store"])
-def test_doit_tells_the_same_of_a_store_that_cannot_be_made(store: str, repo: SmallRepo) -> None:
-    done = repo.doit(env={"QNNBUILD_STORE": store})
-
-    assert (done.code, done.out) == (6, "")
-    assert done.err.startswith("error: the store cannot be used: ")
-
-
-def test_a_command_whose_reader_has_gone_ends_quietly(fresh: SmallRepo) -> None:
-    read, write = os.pipe()
-    os.close(read)
-    with os.fdopen(write, "w") as gone:
-        done = subprocess.run(
-            [BIN / "qnnbuild", "chips"], cwd=fresh.root, env=fresh.env, stdout=gone,
-            stderr=subprocess.PIPE, text=True, timeout=60, check=False,
-        )  # fmt: skip
-
-    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_a_shell_has_the_inputs_in_place_and_does_what_the_action_does(
@@ -300,26 +205,6 @@ def test_a_doctor_finds_this_machine_well_or_says_what_mends_it(built: SmallRepo
     assert rows["doit's loader"]["found"] == "named"
     assert rows["store"]["found"].startswith(str(built.root / ".qnnbuild"))
     assert [row["mend"] for row in found if row["good"]] == [None] * (len(rows) - len(bad))
-
-
-def test_a_doctor_sees_a_file_in_the_place_of_the_store(repo: SmallRepo) -> None:
-    (repo.root / ".qnnbuild").write_text("in the way")
-    done = repo.qnnbuild("doctor")
-    line = next(line for line in done.out.splitlines() if " store " in line)
-
-    assert done.code == 4
-    assert line.startswith("BAD  store ")
-
-
-def test_a_source_that_is_gone_is_an_answer_and_no_failure(repo: SmallRepo) -> None:
-    (repo.root / "onnx" / "wide.onnx").unlink()
-    done = repo.qnnbuild("plan", "bundle/tiny@SM8550")
-
-    assert done.code == 0
-    assert done.out.startswith("broken  fetch/tiny/wide           no such file: onnx/wide.onnx\n")
-    assert "  fetch/tiny/wide is broken: no such file: onnx/wide.onnx\n" in (
-        repo.qnnbuild("why", "bundle/tiny@SM8550").out
-    )
 
 
 def test_a_new_repo_has_no_mistakes_and_a_workflow_that_reads(

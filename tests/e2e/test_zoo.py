@@ -1,0 +1,64 @@
+"""The public recipes, each for one chip, in a folder of its own; and the same bytes once more."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+
+import pytest
+
+from tests.e2e.small_repo import REPO, SmallRepo
+
+pytestmark = pytest.mark.slow
+
+CHIP = "SM8750"
+CHIPS = re.compile(r"^chips: .*$", re.MULTILINE)
+LETTING_THROUGH = ("PIP_", "SSL_", "REQUESTS_", "HTTP", "http", "NO_PROXY", "no_proxy")
+
+
+@pytest.fixture(scope="module")
+def zoo(tmp_path_factory: pytest.TempPathFactory) -> SmallRepo:
+    """This repo's recipes, each for one chip; downloads go the way of the user's own pip."""
+    outside = {k: v for k, v in os.environ.items() if k.startswith(LETTING_THROUGH)}
+    repo = SmallRepo.make(tmp_path_factory.mktemp("zoo") / "repo", **outside)
+    shutil.copytree(REPO / "recipes", repo.root / "recipes", dirs_exist_ok=True)
+    for name in ("LICENSE", "qnnbuild.yaml"):
+        shutil.copy(REPO / name, repo.root / name)
+    for path in (repo.root / "recipes").glob("*.yaml"):
+        text, count = CHIPS.subn(f"chips: [{CHIP}]", path.read_text())
+        assert count == 1, path
+        path.write_text(text)
+    return repo
+
+
+def test_every_recipe_builds(zoo: SmallRepo) -> None:
+    planned = zoo.qnnbuild("plan", "--json")
+    names = [action["name"] for action in json.loads(planned.out)]
+    models = {row["model"] for row in json.loads(zoo.qnnbuild("models", "--json").out)}
+    done = zoo.doit("-n", "2", "--continue")
+    index = json.loads((zoo.root / "build" / "index.json").read_text())
+
+    assert (done.code, done.err) == (0, "")
+    assert sorted(done.ran) == sorted(names)
+    assert set(index["chips"]) == {CHIP}
+    assert set(index["chips"][CHIP]) == models
+    assert len(models) >= 10
+
+
+def test_every_binary_names_its_chip(zoo: SmallRepo) -> None:
+    binaries = [p.relative_to(zoo.root).as_posix() for p in (zoo.root / "build").rglob("*.bin")]
+    found = json.loads(zoo.qnnbuild("inspect", "--json", *binaries).out)
+
+    assert len(found) >= 10
+    assert {facts["soc_type"] for facts in found} == {CHIP}
+
+
+def test_every_context_is_the_same_when_it_is_built_again(zoo: SmallRepo) -> None:
+    done = zoo.qnnbuild("rebuild", "context/*", "--json")
+    compared = json.loads(done.out)
+
+    assert done.code == 0
+    assert [one for one in compared if one["verdict"] != "same"] == []
+    assert len({one["name"] for one in compared}) >= 10
