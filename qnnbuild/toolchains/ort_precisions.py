@@ -42,6 +42,16 @@ LIMITS = (
         other="per_channel: true",
     ),
     Limit(
+        breaks=lambda q: q.activations is None and q.per_channel,
+        said="weights beside float activations have one scale",
+        other="per_channel: false",
+    ),
+    Limit(
+        breaks=lambda q: q.bias != 32,
+        said="a bias has the scale of its node's input times its weight's, in 32 bits",
+        other="leave 'bias' out",
+    ),
+    Limit(
         breaks=lambda q: q.weights == 16 and q.activations == 8,
         said="weights of 16 bits need activations of 16 bits",
         other="precision: w16a16, or w8a8",

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict
 
 from qnnbuild.digest import Json
 from qnnbuild.errors import Problem, Span, did_you_mean
 from qnnbuild.model.chips import says_of_itself
-from qnnbuild.model.recipe import Chip, ContextOptions, Graph, Scalar
+from qnnbuild.model.recipe import Chip, ContextOptions, Graph, Quantization, Scalar
 from qnnbuild.toolchains.ort_options import BY_NAME, ELSEWHERE, Option, Scope
 from qnnbuild.toolchains.ort_precisions import precision_problems
 from qnnbuild.toolchains.work import Work
@@ -27,7 +28,17 @@ class OrtQnn:
             yield from _option_problems(name, value, graph, chip)
 
     def convert(self, graph: Graph) -> Work:
-        """fp16 and fp32 are one work: the compiler chooses the arithmetic, by the chip."""
+        """fp16 and fp32 are one work: the compiler chooses the arithmetic, by the chip.
+
+        To quantize takes "feeds" too, and "encodings" where the recipe names a file of them.
+        """
+        if graph.quantization is not None and not graph.auto_from:
+            return Work(
+                call="qnnbuild.work.quantize_ort:quantize",
+                params=_quantization(graph.quantization),
+                outputs=("model", "quantization"),
+                tools=("package:onnx", "package:onnxruntime", "package:numpy"),
+            )
         return Work(
             call="qnnbuild.work.convert_ort:convert",
             params={"quantized": graph.precision == "qdq"},
@@ -63,6 +74,15 @@ class OrtQnn:
             outputs=("outputs", "numbers"),
             tools=(*self.tools, "package:numpy"),
         )
+
+
+def _quantization(wanted: Quantization) -> dict[str, Json]:
+    """All that is asked for but the encodings, which are an input by their contents."""
+    said: dict[str, Json] = asdict(wanted)
+    del said["encodings"]
+    return {
+        name: list(value) if isinstance(value, tuple) else value for name, value in said.items()
+    }
 
 
 def run_time_options(graph: Graph) -> Mapping[str, str]:

@@ -68,14 +68,16 @@ def quantized_tensors(model: ModelProto) -> Iterator[Quantized]:
     """Every tensor behind a DequantizeLinear with a stored scale, by the name it had as a float."""
     stored = {tensor.name: tensor for tensor in model.graph.initializer}
     makers = made_by(model.graph)
+    outputs = {value.name for value in model.graph.output}
     for node in model.graph.node:
         scale = stored.get(node.input[1]) if node.op_type == DEQUANTIZE else None
         if scale is None:
             continue
-        maker = makers.get(node.input[0])
         zero = stored.get(node.input[2]) if len(node.input) > 2 else None
         kept = stored.get(node.input[0])
-        name = maker.input[0] if maker is not None and maker.op_type == QUANTIZE else node.output[0]
+        name = node.output[0]
+        while name not in outputs and _quantizes(makers, name):
+            name = makers[makers[name].input[0]].input[0]
         kind = zero if zero is not None else kept
         yield Quantized(
             name=name,
@@ -85,6 +87,15 @@ def quantized_tensors(model: ModelProto) -> Iterator[Quantized]:
             axis=next((a.i for a in node.attribute if a.name == "axis"), None),
             stored=node.input[0] if kept is not None else None,
         )
+
+
+def _quantizes(makers: Mapping[str, NodeProto], name: str) -> bool:
+    """Whether `name` is nothing but another tensor that was quantized and dequantized."""
+    last = makers.get(name)
+    if last is None or last.op_type != DEQUANTIZE:
+        return False
+    first = makers.get(last.input[0])
+    return first is not None and first.op_type == QUANTIZE
 
 
 def check_scales(model: ModelProto) -> None:
@@ -113,7 +124,12 @@ def tell_saturated(
     found: dict[str, float] = {}
     for one in quantized_tensors(made):
         tensor = stored.get((one.stored or "").removesuffix("_quantized"))
-        if tensor is None or BITS.get(one.dtype, 32) == 32 or one.scales.ndim > 1:
+        if (
+            tensor is None
+            or tensor.data_type != TensorProto.FLOAT
+            or BITS.get(one.dtype, 32) == 32
+            or one.scales.ndim > 1
+        ):
             continue
         array = elements(tensor, folder).reshape(tuple(tensor.dims)).astype(np.float64)
         share = float(np.mean(_beyond(array, one)))
@@ -154,7 +170,7 @@ def described(model: ModelProto) -> dict[str, Any]:
         if one.scales.size > 1:
             said |= {"scales": int(one.scales.size), "least_scale": _short(float(one.scales.min()))}
             said |= {"axis": one.axis}
-        name = one.stored if one.stored is not None else one.name
+        name = one.name if one.stored is None else one.stored.removesuffix("_quantized")
         if name in tensors and tensors[name] != said:
             said = {**tensors[name], "converted_to": said["dtype"]}
         tensors[name] = said

@@ -150,7 +150,8 @@ def _begun(run: Run, model: ModelProto, folder: Path) -> Making:
     if "encodings" in run.inputs:
         found = given(run, model, read_encodings(run.inputs["encodings"]), set(floats))
     return Making(
-        run=run, wishes=Wishes(**run.params), model=model, files=feed_files(run.inputs["feeds"]),
+        run=run, wishes=Wishes(**run.params), model=model,
+        files=feed_files(run.inputs["feeds"]) if "feeds" in run.inputs else [],
         users=_users_names(run), floats=floats, given=found,
     )  # fmt: skip
 

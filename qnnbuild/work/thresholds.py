@@ -11,6 +11,9 @@ Counts = np.ndarray[Any, np.dtype[np.int64]]
 LEVELS = 128
 """Steps on one side of zero in 8 bits: what the entropy method compares with."""
 
+FEW = 4
+"""Fewer values a bin than this say nothing of how values are spread."""
+
 
 def by_percentile(
     counts: Counts, low: float, high: float, percentile: float
@@ -36,9 +39,13 @@ def by_percentile(
 def by_entropy(counts: Counts, peak: float) -> float:
     """The magnitude at which clipping loses the least information in 8 bits (Kullback-Leibler).
 
-    `counts` are of equal bins of the magnitudes from 0 to `peak`.
+    `counts` are of equal bins of the magnitudes from 0 to `peak`, a power of two of them. Too few
+    values to tell: nothing is cut.
     """
-    if counts.size < LEVELS or not counts[1:].sum():
+    values = int(counts[1:].sum())
+    while counts.size > 2 * LEVELS and values < FEW * counts.size:
+        counts = counts.reshape(-1, 2).sum(axis=1)
+    if values < FEW * counts.size:
         return peak
     # zeros are exact in every range: as many as a Relu makes would outvote all other values
     counts = np.concatenate([counts[1:2], counts[1:]])
