@@ -11,7 +11,13 @@ from typing import Any
 from qnnbuild.work.npz import Array
 from qnnbuild.work.pictures import Recipe, pixels
 from qnnbuild.work.run import WorkError
-from qnnbuild.work.sample_borders import Border, check_names, spec_of
+from qnnbuild.work.sample_borders import (
+    Border,
+    called,
+    check_names,
+    check_shape,
+    spec_of,
+)
 from qnnbuild.work.sample_units import Unit, listed, units_of
 from qnnbuild.work.stored_arrays import (
     Stored,
@@ -55,14 +61,14 @@ class Reader:
 
     def _npz(self, path: Path, shown: str) -> Iterator[Given]:
         names = npz_names(path, shown)
-        called = {border.name: border.name for border in self.borders}
+        inside = {border.name: border.name for border in self.borders}
         if len(self.borders) == 1 and names == [POSITIONAL]:
-            called = {self.borders[0].name: POSITIONAL}
+            inside = {self.borders[0].name: POSITIONAL}
         else:
             check_names(names, self.borders, shown)
-        self.unused.update(set(names) - set(called.values()))
-        with opened_npz(path, shown, list(called.values())) as stored:
-            arrays = {name: stored[inside] for name, inside in called.items()}
+        self.unused.update(set(names) - set(inside.values()))
+        with opened_npz(path, shown, list(inside.values())) as stored:
+            arrays = {name: stored[array] for name, array in inside.items()}
             yield from self._each(arrays, shown)
 
     def _files(self, folder: Path, unit: Unit) -> Iterator[Given]:
@@ -89,6 +95,8 @@ class Reader:
         wanted = {border.name: border.shape for border in self.borders}
         count = samples_in(arrays, wanted)
         if count is None:
+            for border in self.borders:  # before anything is read: it may be of any size
+                check_shape(arrays[border.name].shape, border, called(shown, border, self.borders))
             whole = {name: stored.take(stored.shape) for name, stored in arrays.items()}
             yield Given(shown=shown, arrays=whole)
             return

@@ -12,6 +12,7 @@ import numpy as np
 
 from qnnbuild.errors import did_you_mean
 from qnnbuild.formats.tensor import TensorFacts
+from qnnbuild.work.arrays import sample_name
 from qnnbuild.work.npz import write_npz
 from qnnbuild.work.run import Run, WorkError
 from qnnbuild.work.sample_borders import borders_of
@@ -60,7 +61,7 @@ def recorded(run: Run) -> None:
         for arrays in _arrays(folder, file, wanted):
             number = next(numbers)
             if number is not None:
-                write_npz(run.outputs["recorded"] / f"{number:06}.npz", arrays)
+                write_npz(run.outputs["recorded"] / sample_name(number), arrays)
                 unusual |= {n for n, a in arrays.items() if not np.all(np.isfinite(a))}
     for name in sorted(unusual):
         run.warn(f"recorded values of '{name}' are not all finite", place=PLACE)

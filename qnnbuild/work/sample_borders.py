@@ -67,24 +67,30 @@ def _border(tensor: TensorFacts) -> Border:
     return Border(name=tensor.name, dtype=np.dtype(tensor.dtype), shape=shape)
 
 
-def fitted(array: Array, border: Border, shown: str) -> tuple[Array, str | None]:
-    """The array in the input's shape and type, and how its type was changed.
+def called(file: str, border: Border, borders: Sequence[Border]) -> str:
+    """How an array is called in a message: by its file, and by its input where it has several."""
+    return f"'{file}'" if len(borders) == 1 else f"'{file}': '{border.name}'"
 
-    `shown` names the file, and the input where the file's name does not.
-    """
-    if array.shape != border.shape:
-        raise WorkError(
-            f"{shown} has the shape {written(array.shape)}",
-            place="samples",
-            facts=[("wanted", f"{border.name}: {border.told}")],
-            hint=_shape_hint(array.shape, border.shape),
-            exit_code=2,
-        )
+
+def fitted(array: Array, border: Border, shown: str) -> tuple[Array, str | None]:
+    """The array in the input's shape and type, and how its type was changed."""
+    check_shape(array.shape, border, shown)
     if array.dtype.kind == "f":
         check_finite(array, shown)
     if array.dtype == border.dtype:
         return array, None
     return _cast(array, border, shown)
+
+
+def check_shape(shape: Sequence[int], border: Border, shown: str) -> None:
+    if tuple(shape) != border.shape:
+        raise WorkError(
+            f"{shown} has the shape {written(shape)}",
+            place="samples",
+            facts=[("wanted", f"{border.name}: {border.told}")],
+            hint=_shape_hint(shape, border.shape),
+            exit_code=2,
+        )
 
 
 def check_finite(array: Array, shown: str) -> None:

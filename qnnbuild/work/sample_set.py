@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from qnnbuild.digest import Digest, digest_file, digest_json
+from qnnbuild.work.arrays import sample_name
 from qnnbuild.work.given_samples import Given
 from qnnbuild.work.npz import Array, write_npz
 from qnnbuild.work.run import Run, WorkError
-from qnnbuild.work.sample_borders import Border, fitted
+from qnnbuild.work.sample_borders import Border, called, fitted
 
 DIGITS = 6
 """Of numbers in the report: sums differ in the last ones from CPU to CPU."""
@@ -77,18 +78,14 @@ class SampleSet:
     def add(self, given: Given) -> None:
         sample: dict[str, Array] = {}
         for border in self.borders:
-            where = (
-                f"'{given.shown}'"
-                if len(self.borders) == 1
-                else (f"'{given.shown}': '{border.name}'")
-            )
+            where = called(given.shown, border, self.borders)
             array, cast = fitted(given.arrays[border.name], border, where)
             sample[border.name] = array
             if cast is not None:
                 counts = self.casts.setdefault(border.name, {})
                 counts[cast] = counts.get(cast, 0) + 1
         self._check(given.shown, sample)
-        path = self.folder / f"{len(self.shown):06}.npz"
+        path = self.folder / sample_name(len(self.shown))
         write_npz(path, sample)
         self.shown.append(given.shown)
         self.digests.append(digest_file(path))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import lzma
 import math
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,8 +20,10 @@ from qnnbuild.work.run import WorkError
 
 PLACE = "samples"
 
-_BROKEN = (ValueError, OSError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error,
-           lzma.LZMAError)  # fmt: skip
+_BROKEN = (
+    *(ValueError, OSError, EOFError, RuntimeError),
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, tokenize.TokenError),
+)
 """What numpy and zipfile raise for files that are not whole, encrypted, or something else."""
 
 _HEADERS = {
@@ -55,15 +58,13 @@ class Stored:
 
 def _exactly(stream: IO[bytes], wanted: int) -> bytearray:
     """Up to `wanted` bytes; a zip's stream gives them in parts."""
-    data = bytearray(wanted)
-    view, at = memoryview(data), 0
-    while at < wanted:
-        part = stream.read(min(wanted - at, 1 << 20))
+    data = bytearray()  # grows with what is there: a damaged header may promise anything
+    while len(data) < wanted:
+        part = stream.read(min(wanted - len(data), 1 << 20))
         if not part:
             break
-        view[at : at + len(part)] = part
-        at += len(part)
-    return data if at == wanted else data[:at]
+        data += part
+    return data
 
 
 @contextmanager

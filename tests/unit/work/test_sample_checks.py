@@ -275,6 +275,28 @@ def test_an_npy_file_that_is_cut_is_refused(tmp_path: Path) -> None:
     assert refused(tmp_path).message == "'calib/a.npy' is not a whole .npy file"
 
 
+@pytest.mark.parametrize("header", [b"{'descr': '<f4', 'shape': (", b"{'shape': (4,)}", b""])
+def test_an_npy_file_with_a_damaged_header_is_refused(header: bytes, tmp_path: Path) -> None:
+    path = repo(tmp_path) / "calib/a.npy"
+    path.write_bytes(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header)
+
+    assert refused(tmp_path).message == "'calib/a.npy' is not a whole .npy file"
+
+
+@pytest.mark.parametrize("columns", ["True", "False"])
+def test_a_header_that_promises_terabytes_is_not_believed(columns: str, tmp_path: Path) -> None:
+    header = f"{{'descr': '<f4', 'fortran_order': {columns}, 'shape': (1000000, 1000000)}}\n"
+    path = repo(tmp_path) / "calib/a.npy"
+    path.write_bytes(
+        b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode() + bytes(64)
+    )
+
+    assert refused(tmp_path).message in {
+        "'calib/a.npy' is not a whole .npy file",
+        "'calib/a.npy' has the shape [1000000, 1000000]",
+    }
+
+
 def test_a_git_lfs_pointer_is_told_as_that(tmp_path: Path) -> None:
     (repo(tmp_path) / "calib/a.npz").write_text("version https://git-lfs.github.com/spec/v1\n")
 
