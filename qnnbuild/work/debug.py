@@ -49,7 +49,10 @@ def debug(run: Run) -> None:
     number = run.params["sample"]
     if not 0 <= number < len(samples):
         raise WorkError(
-            f"there is no sample {number}", facts=[("samples", f"0 to {len(samples) - 1}")]
+            f"there is no sample {number}",
+            place="verify",
+            facts=[("samples", f"0 to {len(samples) - 1}")],
+            exit_code=3,
         )
     looked = watched(model, _tensors(plain))
     if not looked:

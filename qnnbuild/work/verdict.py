@@ -9,7 +9,13 @@ from typing import Any
 from qnnbuild.work.bars import Bar, judge_metric, judge_outputs
 from qnnbuild.work.run import Run, WorkError
 
-SHOWN = ("sqnr_db", "max_abs", "max_rel", "cosine", "differing")
+SHOWN = {
+    "sqnr_db": "SQNR {:.1f} dB",
+    "max_abs": "max abs error {:.3g}",
+    "max_rel": "{:.2g} of the peak",
+    "cosine": "cosine {:.5f}",
+    "differing": "{:.0f} values differ",
+}
 MOST_FACTS = 24
 
 
@@ -101,5 +107,5 @@ def _worst(numbers: Mapping[str, Any], below: Sequence[Bar]) -> str | None:
         return None
     name = min(sorted(names), key=lambda n: outputs[n]["all"].get("sqnr_db", 0.0))
     worst = outputs[name]["worst"]
-    told = ", ".join(f"{what} {worst[what]:g}" for what in SHOWN if what in worst)
+    told = ", ".join(form.format(worst[what]) for what, form in SHOWN.items() if what in worst)
     return f"{name}, sample {worst['sample']}: {told}"

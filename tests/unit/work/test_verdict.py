@@ -103,7 +103,10 @@ def test_below_a_bar_every_number_is_told_the_bad_ones_first(tmp_path: Path) -> 
         ("p", "SQNR 44.8 dB, at least 30 dB wanted: holds"),
         (
             "worst output",
-            "q, sample 000001: sqnr_db 9, max_abs 0.5, max_rel 0.1, cosine 0.99, differing 4",
+            (
+                "q, sample 000001: SQNR 9.0 dB, max abs error 0.5, 0.1 of the peak, "
+                "cosine 0.99000, 4 values differ"
+            ),
         ),
     )
     assert caught.value.place == "verify.min_sqnr_db"
