@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from onnx import ModelProto, TensorProto, ValueInfoProto, helper
 
 from qnnbuild.work.compare import cannot_run
 from qnnbuild.work.feeds import Array, read_feeds
+from qnnbuild.work.masks import FAR, MASKED, before_softmax, watch_unmasked
 from qnnbuild.work.onnx_files import write
 from qnnbuild.work.run import WorkError
 from qnnbuild.work.thresholds import by_entropy, by_percentile
@@ -36,6 +37,7 @@ class Range:
     high: float
     least: float
     most: float
+    masked: bool = False  # lower values were seen, that a softmax makes 0 of
 
 
 @dataclass(kw_only=True)
@@ -83,6 +85,7 @@ def ranges(
         name: Range(low=float(a), high=float(b), least=float(c), most=float(d))
         for name, a, b, c, d in zip(seen.names, low, high, seen.least, seen.most, strict=True)
     }
+    whole |= _unmasked(model, folder, files, whole)
     if method not in ("percentile", "entropy"):
         return whole
     counts = _histograms(model, folder, files, whole, values, magnitudes=method == "entropy")
@@ -92,13 +95,33 @@ def ranges(
     }
 
 
+def _unmasked(
+    model: ModelProto, folder: Path, files: Sequence[Path], whole: Mapping[str, Range]
+) -> dict[str, Range]:
+    """Ranges of tensors that hold masks, down to a little below what is no mask."""
+    before = before_softmax(model)
+    names = [name for name, one in whole.items() if one.least < MASKED and name in before]
+    if not names:
+        return {}
+    watched = _copy(model)
+    outputs = watch_unmasked(watched, names)
+    least = np.zeros(len(names))
+    for found in _answers(watched, folder, files, outputs):
+        np.minimum(least, np.array([float(value) for value in found]), out=least)
+    made: dict[str, Range] = {}
+    for name, low in zip(names, least - FAR, strict=True):
+        high = max(whole[name].high, float(low) + FAR)
+        made[name] = Range(low=float(low), high=high, least=float(low), most=high, masked=True)
+    return made
+
+
 def _cut(seen: Range, counts: Array, method: str, percentile: float) -> Range:
     if method == "percentile":
         low, high = by_percentile(counts, seen.least, seen.most, percentile)
     else:
         peak = by_entropy(counts, max(abs(seen.least), abs(seen.most)))
         low, high = max(seen.least, -peak), min(seen.most, peak)
-    return Range(low=low, high=high, least=seen.least, most=seen.most)
+    return replace(seen, low=low, high=high)
 
 
 def float_tensors(model: ModelProto) -> dict[str, ValueInfoProto]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -114,13 +114,13 @@ def check_scales(model: ModelProto) -> None:
 
 
 def tell_saturated(
-    run: Run, made: ModelProto, before: ModelProto, folder: Path
+    run: Run, made: ModelProto, before: ModelProto, folder: Path, *, but: Sequence[str] = ()
 ) -> dict[str, float]:
     """Weights that their scale cuts: name → the share of elements, told and given.
 
     `folder` has the side files of `before`.
     """
-    stored = {tensor.name: tensor for tensor in before.graph.initializer}
+    stored = {tensor.name: tensor for tensor in before.graph.initializer if tensor.name not in but}
     found: dict[str, float] = {}
     for one in quantized_tensors(made):
         tensor = stored.get((one.stored or "").removesuffix("_quantized"))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,7 @@ from qnnbuild.work.encodings import (
 from qnnbuild.work.feeds import feed_files
 from qnnbuild.work.floating import keep_float
 from qnnbuild.work.fusions import fuse
+from qnnbuild.work.masks import stored_masks
 from qnnbuild.work.names import drop_remarks, name_nodes, sort_nodes
 from qnnbuild.work.onnx_files import INLINE_LIMIT, load_side_files, read_whole, save, stored_bytes
 from qnnbuild.work.overrides import bits_of, merged, users_overrides
@@ -93,6 +94,7 @@ class Making:
     users: Mapping[str, str]  # a node's name → the user's
     floats: dict[str, Any]  # float tensors, weights left out
     given: Given
+    masks: Overrides = field(default_factory=dict)  # stored ones, and their ranges
 
     def float_nodes(self) -> set[str]:
         """Nodes that the recipe or the encodings leave as they are."""
@@ -123,13 +125,15 @@ def quantize(run: Run) -> None:
         keep_float(made, kept)
     _tidy(made)
     check_scales(made)
-    cut = tell_saturated(run, made, read_whole(folder), folder)
+    masks = [name for name, one in seen.items() if one.masked] + list(making.masks)
+    cut = tell_saturated(run, made, read_whole(folder), folder, but=masks)
     save(made, run.outputs["model"], folder)
     compared = compare(
         run, folder / "model.onnx", run.outputs["model"] / "model.onnx", making.files
     )
     said = report(made, making.users, cut=cut, compared=compared, blocks=blocks)
     said |= {"asked": dict(run.params), "samples": len(making.files)}
+    said |= {"masks": masks}
     said |= {"unknown_encodings": list(making.given.unknown)}
     text = json.dumps(said, indent=1, ensure_ascii=False, sort_keys=True)
     (run.outputs["quantization"] / "quantization.json").write_text(text + "\n", encoding="utf-8")
@@ -215,8 +219,10 @@ def _whole(making: Making, folder: Path, kept: set[str], seen: Mapping[str, Rang
         widths = merged(norm_scales(model), widths)
     if wishes.per_channel:
         widths = merged(matmul_channels(model, wishes.weight_type), widths)
-    own = _agreed(merged(merged(widths, making.given.overrides), users))
     load_side_files(model, folder)
+    making.masks = stored_masks(model)
+    widths = merged(making.masks, widths)
+    own = _agreed(merged(merged(widths, making.given.overrides), users))
     add_infer_metadata(model)
     asked = get_qnn_qdq_config(
         model,
@@ -243,7 +249,8 @@ def _whole(making: Making, folder: Path, kept: set[str], seen: Mapping[str, Rang
         asked.extra_options,
     )
     try:
-        made = quantizer.quantize_model()
+        with np.errstate(over="ignore"):  # a mask's -3.4e38 over its scale is clipped afterwards
+            made = quantizer.quantize_model()
     except ValueError as error:
         raise _not_quantized(making, error) from None
     assert isinstance(made, ModelProto)

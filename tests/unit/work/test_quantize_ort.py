@@ -279,3 +279,23 @@ def test_a_bad_file_of_samples_is_named(tmp_path: Path):
         list(read_feeds(feed_files(feeds), ["a", "b"]))
 
     assert caught.value.message == "the sample '000002.npz' is not a whole .npz file"
+
+
+def test_the_range_of_a_mask_ends_where_a_softmax_sees_nothing_any_more(tmp_path: Path):
+    model = two_branch()
+    model.graph.initializer.append(
+        numpy_helper.from_array(np.array([[0, -3.4e38] * 32], np.float32), "mask")
+    )
+    nodes = [
+        helper.make_node("Add", ["au", "mask"], ["masked"], name="masking"),
+        helper.make_node("Softmax", ["masked"], ["l"], name="softmax"),
+    ]
+    old = [node for node in model.graph.node if node.name != "left/sigmoid"]
+    del model.graph.node[:]
+    model.graph.node.extend([old[0], *nodes, *old[1:]])
+    made = quantized(tmp_path, model)
+
+    assert made.said["masks"] == ["masked", "mask"]
+    assert made.said["tensors"]["mask"]["scale"] == pytest.approx(32 / 255, rel=1e-5)
+    assert sqnr(made.said, "sum") >= 30
+    assert [text[:20] for text in made.warnings] == []
