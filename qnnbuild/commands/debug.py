@@ -16,10 +16,11 @@ from qnnbuild.engine.builder import Builder
 from qnnbuild.engine.state import Current
 from qnnbuild.errors import NothingMatches
 from qnnbuild.session import open_builder, open_session
-from qnnbuild.steps.debug import debug
+from qnnbuild.steps.debug import debug, verified_by
 
 HEAD = ("SQNR dB", "lost", "max abs", "peak", "operator", "layer")
 BAR_DB = 20.0
+MOST_APART_DB = 6.0
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -30,17 +31,21 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--bar", type=float, default=BAR_DB, help=f"SQNR below which a layer is bad ({BAR_DB:g})"
     )
+    parser.add_argument(
+        "--alone", action="store_true", help="a compile for each layer: as fused as it can be, slow"
+    )
     parser.add_argument("--json", action="store_true", help="all layers as data")
 
 
 def run(args: Namespace) -> int:
     session = open_session()
     name = one_name(session.plan, args.name)
-    action = debug(session.plan, name, sample=args.sample, bar_db=args.bar)
+    action = debug(session.plan, name, sample=args.sample, bar_db=args.bar, alone=args.alone)
     with open_builder(session) as builder:
         _check_current(builder, action)
         print(f"{action.name}: compiling with inner tensors as outputs", file=sys.stderr)
         found = json.loads(aside(builder, action, "layers")["layers.json"])
+        found["shipped"] = _shipped(builder, action, found["sample"])
     if args.json:
         print_json({"name": action.name, **found})
     else:
@@ -52,6 +57,20 @@ def _check_current(builder: Builder, action: Action) -> None:
     waits = [n for n in action.needs() if not isinstance(builder.state(n), Current)]
     if waits:
         raise NothingMatches(f"{', '.join(waits)} is not built yet", hint=f"doit {' '.join(waits)}")
+
+
+def _shipped(builder: Builder, action: Action, sample: str) -> dict[str, float]:
+    """Output → the SQNR that the binary itself has on this sample, where that was measured."""
+    verified = verified_by(builder.plan, action)
+    if verified is None or not isinstance(builder.state(verified), Current):
+        return {}
+    digest, _ = builder.record(verified).outputs["numbers"].files["numbers.json"]
+    outputs = json.loads(builder.store.path(digest).read_bytes())["outputs"]
+    return {
+        name: numbers["samples"][sample]["sqnr_db"]
+        for name, numbers in outputs.items()
+        if "sqnr_db" in numbers["samples"].get(sample, {})
+    }
 
 
 def _print(found: Mapping[str, Any]) -> None:
@@ -93,12 +112,22 @@ def _words(found: Mapping[str, Any], layers: Sequence[Mapping[str, Any]]) -> Ite
             yield f"what it is computed from has {first['sqnr_db'] + first['lost_db']:.1f} dB"
         if first["remark"]:
             yield f"its values: {first['remark']}"
-    outputs = [layer for layer in layers if layer["is_output"]]
-    told = ", ".join(f"{layer['tensor']} {layer['sqnr_db']:.1f} dB" for layer in outputs)
-    yield (
-        f"with inner tensors as outputs the compiler fuses less; the graph's own outputs "
-        f"have this way: {told or 'not seen'}"
-    )
+    yield from _outputs(found, layers)
+
+
+def _outputs(found: Mapping[str, Any], layers: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """How near this compile is to the one that ships: on the outputs that both have."""
+    for layer in layers:
+        if layer["is_output"]:
+            shipped = found["shipped"].get(layer["tensor"])
+            said = "not measured" if shipped is None else f"{shipped:.1f} dB"
+            yield f"output {layer['tensor']}: {layer['sqnr_db']:.1f} dB here, {said} as shipped"
+    if any(
+        found["shipped"].get(layer["tensor"], layer["sqnr_db"]) < layer["sqnr_db"] - MOST_APART_DB
+        for layer in layers
+        if layer["is_output"]
+    ):
+        yield "what ships is fused more and is worse; --alone looks at each layer as it is fused"
 
 
 def _told(layer: Mapping[str, Any]) -> str:

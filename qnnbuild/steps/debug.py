@@ -12,7 +12,7 @@ CALLS = {"qnnbuild.work.context_ort:context": "qnnbuild.work.debug:debug"}
 """How a context is compiled → what looks at the layers of such a compile."""
 
 
-def debug(plan: Plan, name: str, *, sample: int, bar_db: float) -> Action:
+def debug(plan: Plan, name: str, *, sample: int, bar_db: float, alone: bool = False) -> Action:
     """For the one context that the action `name` is, stands on, or is made from."""
     compiled = plan[_context(plan, name)]
     call = CALLS.get(compiled.call or "")
@@ -32,6 +32,7 @@ def debug(plan: Plan, name: str, *, sample: int, bar_db: float) -> Action:
             "quantized": _is_quantized(plan, model, prepared),
             "sample": sample,
             "bar_db": bar_db,
+            "alone": alone,
         },
         inputs={
             "model": model,
@@ -59,6 +60,22 @@ def _context(plan: Plan, name: str) -> str:
             hint="name a graph and its chip: context/silero-vad/vad@SM8750",
         )
     return found[0]
+
+
+def verified_by(plan: Plan, debugged: Action) -> str | None:
+    """The action that has the numbers of what ships, where this chip is verified."""
+    for action in plan:
+        source = action.inputs.get("context")
+        if action.step != "verify" or not isinstance(source, OutputOf):
+            continue
+        compiled = plan[source.action]
+        if (
+            compiled.params.get("soc_model") == debugged.params["soc_model"]
+            and compiled.inputs["model"] == debugged.inputs["model"]
+            and action.inputs.get("samples") == debugged.inputs["samples"]
+        ):
+            return action.name
+    return None
 
 
 def _is_quantized(plan: Plan, model: object, prepared: OutputOf) -> bool:

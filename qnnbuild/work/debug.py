@@ -1,8 +1,10 @@
 """debug: the layers of a graph in order, each on the emulator against the CPU.
 
 The graph is compiled once more with its inner tensors as outputs. That changes what the compiler
-may fuse, so the numbers of a layer are those of this compile; how near they are is told by the
-graph's own outputs, which are compared with those of the binary that ships.
+may fuse, so the numbers of a layer are those of this compile. Values beyond a type's range show
+all the same; coarse approximations of fused activations may not (seen: 44 dB in the binary that
+ships, 65 dB with all inner tensors told). Hence `alone`: each layer in a compile of its own that
+ends with it, so that all before it is fused as ever, at the cost of as many runs as layers.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ from qnnbuild.work.ranges import FP16_MAX
 from qnnbuild.work.run import Run, WorkError
 from qnnbuild.work.shapes import first_line
 from qnnbuild.work.walk import shape_of
-from qnnbuild.work.watched import Watched, watched, with_outputs, worst_before
+from qnnbuild.work.watched import Watched, ending_in, watched, with_outputs, worst_before
 
 CHUNK_BYTES = 512 << 20
 """Inner tensors that are looked at in one run."""
@@ -41,7 +43,7 @@ FP16_NORMAL = 2.0**-14
 def debug(run: Run) -> None:
     """Inputs "model" (as compiled), "prepared", "names", "samples" → output "layers".
 
-    `params`: the chip and options of the compile, {sample: its number, bar_db, quantized}.
+    `params`: the chip and options of the compile, {sample: its number, bar_db, quantized, alone}.
     """
     model = _inferred(read_whole(run.inputs["model"]))
     plain = _inferred(read_whole(run.inputs["prepared"]))
@@ -95,9 +97,10 @@ class _Looking:
         sizes = {value.name: _bytes(shape_of(value)) for value in self.model.graph.value_info}
         chunk: list[Watched] = []
         held = 0
+        most = 0 if self.run.params["alone"] else CHUNK_BYTES
         for one in looked:
             size = sizes.get(one.tensor, 0)
-            if chunk and held + size > CHUNK_BYTES:
+            if chunk and held + size > most:
                 yield chunk
                 chunk, held = [], 0
             chunk.append(one)
@@ -123,7 +126,9 @@ class _Looking:
 
     def _emulate(self, tensors: Sequence[str]) -> tuple[dict[str, Any], str | None]:
         folder = self.run.inputs["model"]
-        write(with_outputs(self.model, tensors), folder / "watched.onnx")
+        alone = self.run.params["alone"]
+        made = ending_in(self.model, tensors) if alone else with_outputs(self.model, tensors)
+        write(made, folder / "watched.onnx")
         answers = Path("answers")
         answers.mkdir(exist_ok=True)
         done = emulate(

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
 
+from qnnbuild.work.borders import drop_unneeded
 from qnnbuild.work.walk import made_by
 
 FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16)
@@ -111,6 +112,22 @@ def with_outputs(model: ModelProto, tensors: Sequence[str]) -> ModelProto:
             copy.graph.output.append(
                 value or helper.make_tensor_value_info(tensor, TensorProto.FLOAT, None)
             )
+    return copy
+
+
+def ending_in(model: ModelProto, tensors: Sequence[str]) -> ModelProto:
+    """A copy with no outputs but `tensors`, and nothing that they do not need."""
+    copy = with_outputs(model, tensors)
+    kept = [value for value in copy.graph.output if value.name in tensors]
+    outputs = [ValueInfoProto.FromString(value.SerializeToString()) for value in kept]
+    del copy.graph.output[:]
+    copy.graph.output.extend(outputs)
+    drop_unneeded(copy)
+    read = {name for node in copy.graph.node for name in node.input}
+    inputs = [value for value in copy.graph.input if value.name in read]
+    given = [ValueInfoProto.FromString(value.SerializeToString()) for value in inputs]
+    del copy.graph.input[:]
+    copy.graph.input.extend(given)
     return copy
 
 

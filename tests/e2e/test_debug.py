@@ -14,7 +14,7 @@ from qnnbuild.work.debug import debug
 from qnnbuild.work.npz import write_npz
 from tests.e2e.verifying import CHIPS, Samples, normal
 from tests.graphs import inferred, model
-from tests.models import tiny_conv
+from tests.models import tiny_conv, two_branch
 from tests.working import run_work, written
 
 OVERFLOW = """g (float[1, 64] x) => (float[1, 64] y) {
@@ -36,6 +36,7 @@ def layers(
     prepared: ModelProto | None = None,
     quantized: bool = False,
     names: dict[str, str] | None = None,
+    alone: bool = False,
 ) -> dict[str, Any]:
     inputs = {
         "model": written(made, folder / "model"),
@@ -43,7 +44,7 @@ def layers(
         "names": folder / "names",
         "samples": folder / "samples",
     }
-    inputs["names"].mkdir()
+    inputs["names"].mkdir(parents=True)
     (inputs["names"] / "names.json").write_text(json.dumps(names or {}))
     inputs["samples"].mkdir()
     for number, sample in enumerate(samples):
@@ -58,6 +59,7 @@ def layers(
             "quantized": quantized,
             "sample": 0,
             "bar_db": 20.0,
+            "alone": alone,
         },
         inputs=inputs,
         outputs=("layers",),
@@ -95,6 +97,23 @@ def test_a_good_graph_has_no_bad_layer(tmp_path: Path) -> None:
     ]
     assert found["not_seen"] == []
     assert found["layers"][-1]["is_output"] is True
+
+
+def test_alone_a_layer_is_fused_as_it_ships(tmp_path: Path) -> None:
+    """The compiler takes a coarser Tanh where nobody reads what is before and behind it."""
+    made = inferred(two_branch())
+    samples = normal({"a": (1, 64), "b": (1, 64)})
+    together, alone = (
+        {
+            layer["node"]: layer["sqnr_db"]
+            for layer in layers(made, samples, tmp_path / str(apart), alone=apart)["layers"]
+        }
+        for apart in (False, True)
+    )
+
+    assert together["right/tanh"] > 60
+    assert alone["right/tanh"] < 50
+    assert alone["right"] == together["right"]
 
 
 def test_a_quantized_graphs_layers_are_those_of_the_float_graph(tmp_path: Path) -> None:

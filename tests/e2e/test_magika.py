@@ -77,6 +77,7 @@ def test_the_first_bad_layer_is_the_variance_that_overflows(magika: Built, tmp_p
             "quantized": False,
             "sample": 0,
             "bar_db": 20.0,
+            "alone": False,
         },
         inputs={
             "model": magika.out("prepare", "model"),

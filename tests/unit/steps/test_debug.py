@@ -79,6 +79,7 @@ def test_an_action_of_one_graph_and_chip_is_enough(name: str) -> None:
         "quantized": False,
         "sample": 1,
         "bar_db": 20.0,
+        "alone": False,
     }
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from qnnbuild.work.watched import Watched, watched, with_outputs, worst_before
-from tests.graphs import inferred, model
+from qnnbuild.work.watched import Watched, ending_in, watched, with_outputs, worst_before
+from tests.graphs import inferred, model, text
 
 FLOAT = """g (float[1, 4] x) => (float[1, 4] y) {
   [a] h = Abs (x) [i] k = Cast <to = 6> (h) [b] y = Neg (h) }"""
@@ -39,6 +39,19 @@ def test_what_is_looked_at_becomes_an_output_beside_the_others() -> None:
     made = with_outputs(inferred(model(FLOAT)), ["h", "y"])
 
     assert [value.name for value in made.graph.output] == ["y", "h"]
+
+
+def test_a_graph_can_end_in_one_layer_alone() -> None:
+    made = ending_in(
+        inferred(
+            model("g (float[4] x, float[4] z) => (float[4] y) { a = Abs (x) y = Add (a, z) }")
+        ),
+        ["a"],
+    )
+
+    assert text(made) == ["a = Abs(x)"]
+    assert [value.name for value in made.graph.input] == ["x"]
+    assert [value.name for value in made.graph.output] == ["a"]
 
 
 def test_a_loss_is_told_from_the_worst_of_what_a_layer_is_computed_from() -> None:
