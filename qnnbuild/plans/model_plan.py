@@ -8,6 +8,7 @@ from qnnbuild.actions.action import Action, OutputOf
 from qnnbuild.model.recipe import ExportSource, Graph, Source, Target
 from qnnbuild.plans.names import Names, Use, unit_name, uses_of
 from qnnbuild.plans.proof import Chain, Proof, verdict_name
+from qnnbuild.plans.search import Search
 from qnnbuild.steps.bundle import Part, bundle
 from qnnbuild.steps.context import context
 from qnnbuild.steps.convert import convert
@@ -26,7 +27,7 @@ class ModelPlan:
         self.targets = targets
         self.toolchains = toolchains
         self.names = Names()
-        self.calibrations: list[Action] = []
+        self.before_convert: list[Action] = []
         self.sources = self._sources()
 
     def actions(self) -> Iterator[Action]:
@@ -36,7 +37,7 @@ class ModelPlan:
             id(target): [self._chain(Use(target, graph)) for graph in target.graphs]
             for target in self.targets
         }
-        yield from self.calibrations
+        yield from self.before_convert
         proof = Proof([chain for some in chains.values() for chain in some], self.names)
         for target in self.targets:
             toolchain = self.toolchains[target.toolchain]
@@ -61,18 +62,7 @@ class ModelPlan:
             lambda name: prepare(use.target, use.graph, source, name),
         )
         calibrated = self._calibrated(use, prepared.name)
-        converted = self.names.shared(
-            f"convert/{use.base}+{use.graph.precision}",
-            use,
-            lambda name: convert(
-                use.target,
-                use.graph,
-                toolchain,
-                prepared.name,
-                calibrated=calibrated,
-                name=name,
-            ),
-        )
+        converted = self._converted(use, prepared.name, calibrated)
         compiled = context(
             use.target,
             use.graph,
@@ -82,6 +72,27 @@ class ModelPlan:
             name=f"context/{use.base}@{chip}",
         )
         return Chain(use=use, prepared=prepared, converted=converted, compiled=compiled)
+
+    def _converted(self, use: Use, prepared: str, calibrated: str | None) -> Action:
+        toolchain = self.toolchains[use.target.toolchain]
+        if use.graph.auto_from and calibrated is not None:
+            search = Search(
+                use=use,
+                names=self.names,
+                toolchain=toolchain,
+                prepared=prepared,
+                calibrated=calibrated,
+            )
+            found = search.converted()
+            self.before_convert += search.actions
+            return found
+        return self.names.shared(
+            f"convert/{use.base}+{use.graph.precision}",
+            use,
+            lambda name: convert(
+                use.target, use.graph, toolchain, prepared, calibrated=calibrated, name=name
+            ),
+        )
 
     def _calibrated(self, use: Use, prepared: str) -> str | None:
         """The action whose feeds quantizing measures; None where nothing is measured."""
@@ -95,7 +106,7 @@ class ModelPlan:
                 use,
                 lambda name: feeds(use.target, use.graph, given, name),
             )
-            self.calibrations.append(fed)
+            self.before_convert.append(fed)
         action = self.names.shared(
             f"calibrate/{use.base}",
             use,
@@ -107,7 +118,7 @@ class ModelPlan:
                 name=name,
             ),
         )
-        self.calibrations.append(action)
+        self.before_convert.append(action)
         return action.name
 
     def _bundle(self, target: Target, parts: Sequence[Part]) -> Action:

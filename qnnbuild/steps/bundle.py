@@ -49,7 +49,7 @@ def bundle(
         inputs[f"report-{graph}"] = OutputOf(action=part.prepared, output="report")
         if part.verdict is not None:
             inputs[f"verdict-{graph}"] = OutputOf(action=part.verdict, output="verdict")
-        if part.graph.quantization is not None:
+        if part.graph.quantization is not None or part.graph.auto_from:
             inputs[f"quantization-{graph}"] = OutputOf(action=part.converted, output="quantization")
     if license_text is not None:
         inputs["license"] = license_text
