@@ -54,6 +54,8 @@ def test_every_process_makes_the_same_bytes(case: str, tmp_path: Path) -> None:
         made.append(bytes_of(folder))
 
     assert sorted(made[0]) == [
+        "out/baseline/baseline.json",
+        "out/baseline/model.onnx",
         "out/model/model.onnx",
         "out/names/names.json",
         "out/report/report.json",

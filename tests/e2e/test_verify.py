@@ -77,6 +77,14 @@ def test_the_answers_are_kept_by_name(branches: Built) -> None:
     }
 
 
+def test_a_binary_inside_the_ctx_onnx_has_the_same_numbers(branches: Built, tmp_path: Path) -> None:
+    inside = built(two_branch(), normal(WIDE), tmp_path, embed=True)
+    verified(inside)
+
+    assert not inside.binary.exists()
+    assert inside.numbers["outputs"] == branches.numbers["outputs"]
+
+
 def test_a_second_run_has_the_same_bytes(branches: Built, tmp_path: Path) -> None:
     again = copy_of(branches, tmp_path / "again")
     verified(again)

@@ -77,6 +77,7 @@ def built(
     *,
     chip: str = "SM8750",
     inputs: Mapping[str, Any] | None = None,
+    embed: bool = False,
     **graph: Any,
 ) -> Built:
     """All that verify needs; `inputs` are prepare's, `graph` fields of the recipe's graph."""
@@ -98,7 +99,7 @@ def built(
         inputs={"model": written(model, folder / "source")},
         outputs=PREPARED,
     )
-    work = OrtQnn().context(made.graph, CHIPS[chip], ContextOptions())
+    work = OrtQnn().context(made.graph, CHIPS[chip], ContextOptions(embed=embed))
     in_own_folder(
         context,
         folder / "context",
