@@ -41,6 +41,7 @@ from qnnbuild.work.overrides import bits_of, merged, users_overrides
 from qnnbuild.work.qdq import check_float, check_scales, tell_saturated
 from qnnbuild.work.quantized_report import compare, report, tell_ranges
 from qnnbuild.work.run import Run, WorkError
+from qnnbuild.work.versions import opset_of
 from qnnbuild.work.walk import made_by
 from qnnbuild.work.weights_only import quantize_weights
 from qnnbuild.work.widths import (
@@ -56,6 +57,9 @@ from qnnbuild.work.widths import (
 
 SMALL = 1 << 16
 """Bytes; smaller weights are in the model while it is calibrated, since fusions read constants."""
+
+AXIS_SINCE = 13
+"""ONNX's own quantizers know channels from this opset on; Microsoft's always have."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -236,6 +240,8 @@ def _whole(making: Making, folder: Path, kept: set[str], seen: Mapping[str, Rang
         weight_symmetric=wishes.symmetric_weights,
         nodes_to_exclude=sorted(kept),
     )
+    if opset_of(model) < AXIS_SINCE:
+        asked.extra_options["UseQDQContribOps"] = True
     quantizer = QDQQuantizer(
         model,
         asked.per_channel,

@@ -39,8 +39,7 @@ def tell_ranges(run: Run, seen: Mapping[str, Range]) -> None:
     still = [name for name, one in seen.items() if one.least == one.most == 0]
     if still:
         run.warn(
-            f"{len(still)} tensors are 0 in every calibration sample, so that their ranges are "
-            f"made up: {_listed(still)}",
+            f"0 in every calibration sample, so that the range is made up: {_listed(still)}",
             place="calibration",
         )
     for name, one in seen.items():

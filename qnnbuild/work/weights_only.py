@@ -102,8 +102,9 @@ def _quantized(
 def _dequantizer(
     model: ModelProto, output: str, parts: list[TensorProto], kind: QuantType, axis: int | None
 ) -> NodeProto:
-    small = kind in (QuantType.QInt8, QuantType.QUInt8)
-    domain = "" if small or opset_of(model) >= 21 else MICROSOFT
+    is_byte = kind in (QuantType.QInt8, QuantType.QUInt8)
+    since = 13 if is_byte else 21  # opsets from which ONNX's own operator has axis, and these types
+    domain = "" if opset_of(model) >= since else MICROSOFT
     if domain and not any(one.domain == domain for one in model.opset_import):
         model.opset_import.append(helper.make_opsetid(domain, 1))
     named: dict[str, Any] = {} if axis is None else {"axis": axis}

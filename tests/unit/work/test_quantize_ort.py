@@ -59,6 +59,18 @@ def test_per_channel_is_for_matrix_products_too(tmp_path: Path):
     }  # fmt: skip
 
 
+@pytest.mark.parametrize("activations", [8, None])
+def test_per_channel_works_in_opsets_whose_own_quantizers_know_no_channels(
+    tmp_path: Path, activations: int | None
+):
+    model = tiny_conv()
+    model.opset_import[0].version = 11
+    made = quantized(tmp_path, model, Quantization(activations=activations, per_channel=True))
+
+    assert made.said["tensors"]["w"]["scales"] == 8
+    assert sqnr(made.said, "scores") >= 30
+
+
 def test_symmetric_activations_have_their_zero_in_the_middle(tmp_path: Path):
     made = quantized(tmp_path, tiny_conv(), Quantization(symmetric_activations=True))
 
@@ -249,7 +261,7 @@ def test_tensors_that_are_always_0_are_told(tmp_path: Path):
     (told,) = made.warnings
 
     assert told == (
-        "6 tensors are 0 in every calibration sample, so that their ranges are made up: "
+        "0 in every calibration sample, so that the range is made up: "
         "'a', 'au', 'b', 'bv', 'r' and 1 more"
     )
 
@@ -299,3 +311,20 @@ def test_the_range_of_a_mask_ends_where_a_softmax_sees_nothing_any_more(tmp_path
     assert made.said["tensors"]["mask"]["scale"] == pytest.approx(32 / 255, rel=1e-5)
     assert sqnr(made.said, "sum") >= 30
     assert [text[:20] for text in made.warnings] == []
+
+
+def test_weights_that_are_constant_nodes_are_weights(tmp_path: Path):
+    model = tiny_conv()
+    stored = {tensor.name: tensor for tensor in model.graph.initializer}
+    constants = [
+        helper.make_node("Constant", [], [name], name=f"constant/{name}", value=tensor)
+        for name, tensor in stored.items()
+    ]
+    nodes = list(model.graph.node)
+    del model.graph.initializer[:]
+    del model.graph.node[:]
+    model.graph.node.extend([*constants, *nodes])
+    made = quantized(tmp_path, model, Quantization(per_channel=True))
+
+    assert made.said["tensors"]["w"]["scales"] == 8
+    assert made.dtypes()["b"] == "int32"
