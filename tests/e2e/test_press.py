@@ -16,7 +16,7 @@ def test_the_press_has_one_thread_when_the_runtime_is_loaded(tmp_path: Path) -> 
         pid = press.start(theirs.fileno())
         request = {"severity": 4, "entries": {}, "options": {}, "model": "not there"}
         told = press.ask(ours.fileno(), request, str(tmp_path), str(tmp_path / "log"))
-        threads = os.listdir(f"/proc/{pid}/task")
+        threads = [task.name for task in Path(f"/proc/{pid}/task").iterdir()]
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
 
