@@ -85,6 +85,7 @@ class Zoo(Builder):
     folders = ("recipes",)
     common = ("qnnbuild.yaml", "chips.yaml")
     finished = ("build/index.json",)
+    threads = None
     problems = ()
 
     def __init__(self, root: Path, recipes: tuple[str, ...] | None, unseen: frozenset[str]) -> None:

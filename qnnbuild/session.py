@@ -203,13 +203,16 @@ def _below(root: Path, file: str) -> str:
 
 
 def open_store(session: Session) -> Store:
-    return Store(session.store_folder, Stats())
+    return Store(session.store_folder, Stats(), only_look=True)
 
 
 @contextmanager
-def open_builder(session: Session) -> Iterator[Builder]:
-    """A builder for the session's plan; nothing of it runs on when the block ends."""
-    live = Live(session)
+def open_builder(session: Session, *, only_look: bool = False) -> Iterator[Builder]:
+    """A builder for the session's plan; nothing of it runs on when the block ends.
+
+    With `only_look` a store that is not there is not made: everything was never built then.
+    """
+    live = Live(session, only_look=only_look)
     try:
         yield live.builder
     finally:
@@ -221,9 +224,9 @@ class Live:
 
     finished: Sequence[str | Path] = (f"{BUILD}/index.json",)
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, *, only_look: bool = False) -> None:
         self.session = session
-        self.builder = _builder(session)
+        self.builder = _builder(session, only_look=only_look)
         self.state = self.builder.state
         self.paths = self.builder.paths
 
@@ -238,6 +241,10 @@ class Live:
     @property
     def recipes(self) -> Mapping[str, str | None]:
         return self.session.recipes
+
+    @property
+    def threads(self) -> int | None:
+        return self.session.settings.threads
 
     @property
     def folders(self) -> Sequence[str]:
@@ -304,19 +311,24 @@ def open_live(root: Path, recipes: tuple[str, ...] | None, unseen: frozenset[str
     return Live(open_session(root, files=files, bad_left_out=True, unseen=unseen))
 
 
-def _builder(session: Session) -> Builder:
+def _builder(session: Session, *, only_look: bool) -> Builder:
     folder = session.store_folder
+    file = folder / "records.db"
+    if only_look and not file.exists():
+        return _builder_with(session, folder, Path(":memory:"), only_look=True)
     with on_disk("the store cannot be used"):
-        return _builder_with(session, folder)
+        if not only_look:
+            folder.mkdir(parents=True, exist_ok=True)
+        return _builder_with(session, folder, file, only_look=only_look)
 
 
-def _builder_with(session: Session, folder: Path) -> Builder:
-    folder.mkdir(parents=True, exist_ok=True)
+def _builder_with(session: Session, folder: Path, file: Path, *, only_look: bool) -> Builder:
     checkout = sha256(os.fsencode(session.root)).hexdigest()[:16]
-    records = Records(folder / "records.db", checkout)
+    records = Records(file, checkout)
     stats = Stats(records.stats())
-    store = Store(folder, stats)
-    store.sweep()
+    store = Store(folder, stats, only_look=only_look)
+    if not only_look:
+        store.sweep()
     path = [str(session.root), *(str(Path(p).absolute()) for p in sys.path)]
     return Builder(
         session.plan,

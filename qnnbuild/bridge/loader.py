@@ -125,6 +125,8 @@ class Loader(DodoTaskLoader):  # type: ignore[misc]
 
         session = self.open_session(self.root, recipes, unseen)
         options = getattr(cmd, "given", {})
+        if session.threads is not None and cmd.execute_tasks:
+            cmd.given.update_defaults({"num_process": session.threads})  # -n wins
         self.build = Build(session, force=bool(options.get("always")))
         wrong = any(problem.severity == "error" for problem in session.problems)
         if wrong and cmd.execute_tasks and not options.get("continue"):

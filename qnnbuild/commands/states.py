@@ -16,7 +16,7 @@ Found = State | QnnbuildError
 
 def states(session: Session, part: Plan) -> dict[str, Found]:
     """The state of every action of `part`. Runs nothing and changes no record."""
-    with open_builder(session) as builder:
+    with open_builder(session, only_look=True) as builder:
         found: dict[str, Found] = {}
         for action in part:
             waits = tuple(n for n in action.needs() if not isinstance(found[n], Current))

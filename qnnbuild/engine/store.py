@@ -23,9 +23,12 @@ FICLONE = 0x40049409
 class Store:
     """Folders below the root: artifacts/ab/<digest>, logs/ab/<key>.log, tmp/<run>/, locks/."""
 
-    def __init__(self, root: Path, stats: Stats) -> None:
+    def __init__(self, root: Path, stats: Stats, *, only_look: bool = False) -> None:
+        """With `only_look` nothing is made: who asks what a build would do needs no store."""
         self.root = root
         self.stats = stats
+        if only_look:
+            return
         for name in ("artifacts", "logs", "tmp", "locks", "envs"):
             try:
                 (root / name).mkdir(parents=True, exist_ok=True)

@@ -36,6 +36,7 @@ FIXED_ENV = {
     "PYTHONDONTWRITEBYTECODE": "1",
     "OPENBLAS_NUM_THREADS": "1",
     "OMP_NUM_THREADS": "1",
+    "ORT_DISABLE_TELEMETRY": "1",  # else it reports to its makers, from a thread of its own
     "HOME": "/nonexistent",
 }
 """What every action sees; its own `env` comes on top. Equal on every machine, so not in keys."""

@@ -27,6 +27,12 @@ class FakeSession:
     common = ("qnnbuild.yaml",)
     finished = ("build/index.json",)
 
+    @property
+    def threads(self) -> int | None:
+        """What a file says, where the real settings would."""
+        told = self.root / "threads.txt"
+        return int(told.read_text()) if told.exists() else None
+
     def __init__(self, root: Path, recipes: tuple[str, ...] | None) -> None:
         with (root / "opened.txt").open("a") as log:
             log.write(("everything" if recipes is None else " ".join(recipes)) + "\n")
@@ -118,6 +124,15 @@ class FakeSession:
         how = "cut off" if same else "made"
         return Outcome(name=name, how=how, record=self._made(name, key), seconds=0.1)  # type: ignore[arg-type]
 
+    def _meet(self, name: str, count: int) -> None:
+        """Wait until so many actions are here at once; two seconds are enough for that."""
+        (self.root / f"here-{name.replace('/', '-')}").touch()
+        end = time.monotonic() + 2
+        while len(list(self.root.glob("here-*"))) < count:
+            if time.monotonic() > end:
+                raise BY_EXIT_CODE[4](f"{name} was alone")
+            time.sleep(0.01)
+
     def _do(self, name: str) -> None:
         word, _, value = self.does[name].partition(" ")
         if word == "fail":
@@ -127,6 +142,8 @@ class FakeSession:
             )
         if word == "break":
             raise ZeroDivisionError
+        if word == "meet":
+            self._meet(name, int(value))
         end = time.monotonic() + float(value or 0)
         while word == "sleep" and time.monotonic() < end:
             time.sleep(0.02)

@@ -127,6 +127,16 @@ def test_a_command_of_a_fresh_repo_says(
     golden(GOLDEN / "fresh" / f"{name}.txt", told(fresh.qnnbuild(*FRESH[name]), fresh.root))
 
 
+def test_asking_what_a_build_would_do_makes_no_store(fresh: SmallRepo, tmp_path: Path) -> None:
+    repo = fresh.copy(tmp_path / "unbuilt")
+    codes = [
+        repo.qnnbuild(*words).code for words in (("plan",), ("why", "tiny"), ("show", CONTEXT))
+    ]
+
+    assert codes == [0, 0, 0]
+    assert not (repo.root / ".qnnbuild").exists()
+
+
 @pytest.mark.parametrize("form", ["text", "json", "github"])
 def test_wrong_recipes_are_told_for_whoever_reads_it(
     form: str, repo: SmallRepo, golden: Callable[[Path, str], None]

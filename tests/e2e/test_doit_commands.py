@@ -281,3 +281,14 @@ def test_ignoring_one_of_ours_is_refused(repo: Repo) -> None:
         "error: fetch/m cannot be ignored: what needs it would be built without it\n"
         "  hint: name what to build instead, or take it out of the recipe\n"
     )
+
+
+def test_the_settings_say_how_much_runs_at_once_and_the_command_line_wins(repo: Repo) -> None:
+    repo.recipe("o", {"a/o": {"does": "meet 2"}, "b/o": {"does": "meet 2"}})
+    (repo.root / "threads.txt").write_text("2")
+    together = repo.doit("o")
+    for path in repo.root.glob("here-*"):
+        path.unlink()
+    alone = repo.doit("-n", "0", "-a", "o")
+
+    assert (together.returncode, alone.returncode) == (0, 4)

@@ -26,6 +26,7 @@ class LawSession:
     folders = (".",)
     common: Sequence[str | Path] = ()
     finished: Sequence[str | Path] = ()
+    threads: int | None = None
 
     def __init__(self, world: World) -> None:
         self.world = world

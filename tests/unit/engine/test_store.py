@@ -365,7 +365,7 @@ def test_an_artifact_that_another_build_mended_meanwhile_stays(store, monkeypatc
     read = store.stats.digest
 
     def slowly(path: Path) -> str | None:
-        found = read(path)
+        found: str | None = read(path)
         assert not other.whole(digest, size)
         add(other)
         return found

@@ -36,7 +36,8 @@ def run(made: ModelProto, folder: Path, *, samples: Path | None = None, **wishes
     if samples is not None:
         inputs["samples"] = samples
     params = {**PREPARE, **wishes}
-    return run_work(prepare, folder, params=params, inputs=inputs, outputs=("model", "baseline", "names", "report"))
+    outputs = ("model", "baseline", "names", "report")
+    return run_work(prepare, folder, params=params, inputs=inputs, outputs=outputs)
 
 
 def report(folder: Path) -> Mapping[str, Any]:
