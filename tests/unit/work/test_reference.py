@@ -110,6 +110,18 @@ def test_recorded_answers_that_are_far_off_are_told(tmp_path: Path) -> None:
     )
 
 
+def test_an_if_that_a_constant_decides_is_answered(tmp_path: Path) -> None:
+    made = model(
+        "g (float[1, 4] x) => (float[1, 4] y) {"
+        " y = If (c) <then_branch = t () => (float[1, 4] p) { h = Abs (x) p = Neg (h) },"
+        " else_branch = e () => (float[1, 4] q) { q = Abs (x) }> }",
+        c=np.bool_(True),
+    )
+    answered(made, tmp_path, [{"x": np.ones((1, 4), np.float32)}])
+
+    assert read_npz(tmp_path / "run/out/reference/000000.npz")["y"].tolist() == [[-1.0] * 4]
+
+
 def test_a_model_that_the_cpu_cannot_run_is_an_error(tmp_path: Path) -> None:
     made = model("g (float[1, 4] x) => (float[1, 4] y) { y = Det (x) }")
 
