@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from qnnbuild.actions.action import Action, OutputOf
-from qnnbuild.model.recipe import ExportSource, Graph, Source, Target
+from qnnbuild.model.recipe import Chip, ExportSource, Graph, Source, Target
 from qnnbuild.plans.names import Names, Use, unit_name, uses_of
 from qnnbuild.plans.proof import Chain, Proof, verdict_name
 from qnnbuild.plans.search import Search
@@ -82,6 +82,7 @@ class ModelPlan:
                 toolchain=toolchain,
                 prepared=prepared,
                 calibrated=calibrated,
+                chip=self._judging(use),
             )
             found = search.converted()
             self.before_convert += search.actions
@@ -93,6 +94,17 @@ class ModelPlan:
                 use.target, use.graph, toolchain, prepared, calibrated=calibrated, name=name
             ),
         )
+
+    def _judging(self, use: Use) -> Chip:
+        """One chip for all that search the same, a chip that is known to work where there is one."""
+        same = [
+            (graph, target.chip)
+            for target in self.targets
+            for graph in target.graphs
+            if Use(target, graph).base == use.base and graph.precision == use.graph.precision
+        ]
+        working = [chip for graph, chip in same if graph.expect_failure is None]
+        return working[0] if working else same[0][1]
 
     def _calibrated(self, use: Use, prepared: str) -> str | None:
         """The action whose feeds quantizing measures; None where nothing is measured."""

@@ -61,17 +61,7 @@ class Proof:
         shown = OutputOf(action=taken[-1].name, output="feeds")
         recorded = None
         if use.graph.verify.reference:
-            outputs = self._shared(
-                "references",
-                use,
-                lambda name: references(
-                    use.target,
-                    use.graph,
-                    prepared=chain.prepared.name,
-                    samples=taken[-1].name,
-                    name=name,
-                ),
-            )
+            outputs = self._recorded(chain, taken[-1].name)
             yield outputs
             recorded = OutputOf(action=outputs.name, output="recorded")
         referred = self._shared(
@@ -99,6 +89,16 @@ class Proof:
         )
         yield verified
         yield from self._judged(chain, verified, referred, shown)
+
+    def _recorded(self, chain: Chain, shown: str) -> Action:
+        use = chain.use
+        return self._shared(
+            "references",
+            use,
+            lambda name: references(
+                use.target, use.graph, prepared=chain.prepared.name, samples=shown, name=name
+            ),
+        )
 
     def _samples(self, chain: Chain) -> Iterator[Action]:
         use, given = chain.use, chain.use.graph.verify.samples

@@ -9,6 +9,7 @@ from qnnbuild.steps.search import Try, attempt, sensitivity, taken, tries_of
 
 if TYPE_CHECKING:
     from qnnbuild.actions.action import Action
+    from qnnbuild.model.recipe import Chip
     from qnnbuild.plans.names import Names, Use
     from qnnbuild.toolchains.work import Toolchain
 
@@ -22,6 +23,7 @@ class Search:
     toolchain: Toolchain
     prepared: str
     calibrated: str
+    chip: Chip  # on whose emulator tries are judged
     actions: list[Action] = field(default_factory=list)
 
     def converted(self) -> Action:
@@ -61,6 +63,7 @@ class Search:
                 calibrated=self.calibrated,
                 before=before,
                 sensitive=sensitive,
+                chip=self.chip,
                 name=name,
             ),
         )

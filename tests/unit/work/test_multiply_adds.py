@@ -22,8 +22,10 @@ def zeros(*shape: int) -> np.ndarray:
             (6 * 6 * 6) * (2 * 3 * 3),
         ),
         (
-            "g (float[1, 4, 8, 8] x) => (float[1, 6, A, B] y)"
-            " { [n] y = ConvTranspose <strides = [2, 2]> (x, w) }",
+            (
+                "g (float[1, 4, 8, 8] x) => (float[1, 6, A, B] y)"
+                " { [n] y = ConvTranspose <strides = [2, 2]> (x, w) }"
+            ),
             {"w": zeros(4, 6, 3, 3)},
             (4 * 8 * 8) * (6 * 3 * 3),
         ),
@@ -43,25 +45,34 @@ def zeros(*shape: int) -> np.ndarray:
             2 * 4 * 5 * 7 * 3,
         ),
         (
-            "g (float[9, 1, 6] x) => (float[A, B, C, D] y)"
-            ' { [n] y = LSTM <hidden_size = 5, direction = "bidirectional"> (x, w, r) }',
+            (
+                "g (float[9, 1, 6] x) => (float[A, B, C, D] y)"
+                ' { [n] y = LSTM <hidden_size = 5, direction = "bidirectional"> (x, w, r) }'
+            ),
             {"w": zeros(2, 20, 6), "r": zeros(2, 20, 5)},
             9 * 2 * 4 * 5 * (6 + 5),
         ),
         (
-            "g (float[9, 1, 6] x) => (float[A, B, C, D] y) { [n] y = GRU <hidden_size = 5>(x, w, r) }",
+            (
+                "g (float[9, 1, 6] x) => (float[A, B, C, D] y)"
+                " { [n] y = GRU <hidden_size = 5>(x, w, r) }"
+            ),
             {"w": zeros(1, 15, 6), "r": zeros(1, 15, 5)},
             9 * 3 * 5 * (6 + 5),
         ),
         (
-            "g (float[2, 3, 5] x) => (float[A, B, C] y)"
-            ' { [n] y = Einsum <equation = "b i d, ...d -> b i"> (x, w) }',
+            (
+                "g (float[2, 3, 5] x) => (float[A, B, C] y)"
+                ' { [n] y = Einsum <equation = "b i d, ...d -> b i"> (x, w) }'
+            ),
             {"w": zeros(5)},
             2 * 3 * 5,
         ),
         (
-            "g (float[4, 2, 3] x) => (float[A, B, C] y)"
-            ' { [n] y = Einsum <equation = "...ij,jk->...ik"> (x, w) }',
+            (
+                "g (float[4, 2, 3] x) => (float[A, B, C] y)"
+                ' { [n] y = Einsum <equation = "...ij,jk->...ik"> (x, w) }'
+            ),
             {"w": zeros(3, 6)},
             4 * 2 * 3 * 6,
         ),
@@ -76,7 +87,8 @@ def test_an_operators_products_are_counted(
 
 def test_a_quantized_weight_counts_by_the_shape_behind_its_quantizer() -> None:
     made = model(
-        "g (float[1, 7] x) => (float[1, 3] y) { d = DequantizeLinear (w, s) [n] y = MatMul (x, d) }",
+        "g (float[1, 7] x) => (float[1, 3] y)"
+        " { d = DequantizeLinear (w, s) [n] y = MatMul (x, d) }",
         w=np.zeros((7, 3), np.int8),
         s=np.float32(0.1),
     )
