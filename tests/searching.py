@@ -22,12 +22,12 @@ OUTPUTS = ("model", "quantization", "verdict")
 
 
 def with_outlier() -> onnx.ModelProto:
-    """Eight layers; one value of the first Add is 3000, nothing reads it, all others are near 1."""
+    """Eight layers; one value of the first Add is 300, nothing reads it, all others are near 1."""
     random = np.random.default_rng(5)
     square = [0.5 * random.standard_normal((8, 8)).astype(np.float32) for _ in range(4)]
     square[1][7] = 0
     far = np.zeros((1, 8), np.float32)
-    far[0, 7] = 3000
+    far[0, 7] = 300
     return model(
         """
         outlier (float[1, 8] x) => (float[1, 8] y) {
@@ -60,6 +60,7 @@ class Search:
         (folder / "names/names.json").write_text("{}")
         write_feeds(graph, folder / "feeds", count=6)
         self.bars = {"min_sqnr_db": bar_db}
+        self.emulator: Mapping[str, Any] | None = None
         self.last: Path | None = None
 
     def attempt(
@@ -74,6 +75,7 @@ class Search:
             "word": word,
             "lifts": lifts,
             "bars": self.bars,
+            "emulator": self.emulator,
             "quantization": None if wanted is None else params(wanted),
         }
         folder = self.folder / f"{word}-{lifts}"

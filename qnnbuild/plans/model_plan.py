@@ -96,7 +96,7 @@ class ModelPlan:
         )
 
     def _judging(self, use: Use) -> Chip:
-        """One chip for all that search the same, a chip that is known to work where there is one."""
+        """One chip for all that search the same: one that is known to work, where there is one."""
         same = [
             (graph, target.chip)
             for target in self.targets

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from qnnbuild.actions.action import Action, Input, OutputOf
 from qnnbuild.digest import Json
 from qnnbuild.model.precisions import AUTO, WORDS, default_bars, tries
-from qnnbuild.model.recipe import Bars, Graph, Quantization, Target
+from qnnbuild.model.recipe import Bars, Chip, Graph, Quantization, Target
 from qnnbuild.toolchains.work import Toolchain
 
 CALLS = {"qnnbuild.work.quantize_ort:quantize": "qnnbuild.work.search:attempt"}
@@ -65,9 +65,13 @@ def attempt(
     calibrated: str,
     before: str | None,
     sensitive: str | None,
+    chip: Chip,
     name: str,
 ) -> Action:
-    """`before` is the try before it, `sensitive` the list of layers for those that lift."""
+    """`before` is the try before it, `sensitive` the list of layers for those that lift.
+
+    The emulator runs it as `chip`, which says how good the graph is on every other chip too.
+    """
     inputs: dict[str, Input] = {
         "model": OutputOf(action=prepared, output="model"),
         "names": OutputOf(action=prepared, output="names"),
@@ -89,10 +93,11 @@ def attempt(
             "lifts": one.lifts,
             "bars": _bars(graph),
             "quantization": None if one.quantization is None else dict(work.params),
+            "emulator": _emulator(target, graph, toolchain, chip),
         },
         inputs=inputs,
         outputs=OUTPUTS,
-        tools=work.tools,
+        tools=tuple(dict.fromkeys((*work.tools, *toolchain.verify(graph, chip).tools))),
         env=work.env,
         deadline_s=graph.deadline_s,
         places=graph.places,
@@ -143,6 +148,16 @@ def taken(target: Target, graph: Graph, *, last: str, name: str) -> Action:
         group=target.model,
         about=f"{graph.name} as {graph.precision}",
     )
+
+
+def _emulator(
+    target: Target, graph: Graph, toolchain: Toolchain, chip: Chip
+) -> dict[str, Json] | None:
+    """None where the recipe wants nothing to be run on it."""
+    if graph.verify.chips == ("none",):
+        return None
+    compiled = toolchain.context(graph, chip, target.context).params
+    return {name: compiled[name] for name in ("soc_model", "options", "cpu_fallback")}
 
 
 def _bars(graph: Graph) -> dict[str, Json]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from qnnbuild.work.feeds import feed_files
-from qnnbuild.work.judging import Judged, judged
+from qnnbuild.work.judging import Judge, Judged
 from qnnbuild.work.onnx_files import read, read_whole
 from qnnbuild.work.qdq import nodes_by_width
 from qnnbuild.work.quantize_ort import quantize
@@ -23,7 +23,8 @@ KEPT = ("model", "quantization", "verdict")
 def attempt(run: Run) -> None:
     """Inputs "model", "names", "feeds", and "before-…" of the try before → the outputs `KEPT`.
 
-    `params`: {word, lifts: layers to lift or 0, bars, quantization: None for the float model}.
+    `params`: {word, lifts: layers to lift or 0, bars, quantization: None for the float model,
+    emulator: soc_model, options and cpu_fallback of what judges, or None}.
     The same outputs as the try before where that holds the bar, or nothing is left to lift.
     """
     before = _read(run, "before-verdict", "verdict.json")
@@ -66,14 +67,15 @@ def _quantize(run: Run, tried: Sequence[Any], lifted: Sequence[Mapping[str, Any]
         outputs={name: run.outputs[name] for name in ("model", "quantization")},
     )
     quantize(one)
-    found = judged(
-        run.inputs["model"] / "model.onnx",
-        run.outputs["model"] / "model.onnx",
-        feed_files(run.inputs["feeds"]),
-        run.params["bars"],
-        Path("answers"),
+    judge = Judge(
+        model=run.inputs["model"] / "model.onnx",
+        samples=feed_files(run.inputs["feeds"]),
+        bars=run.params["bars"],
+        emulator=run.params["emulator"],
+        folder=Path("answers"),
     )
-    if found.holds:
+    found = judge.judge(run.outputs["model"] / "model.onnx")
+    if found[-1].holds:
         # of tries that are thrown away nobody needs to know their tensors
         run.warnings.extend(one.warnings)
     said = _read_file(run.outputs["quantization"] / "quantization.json")
@@ -90,23 +92,30 @@ def _leave_float(run: Run, tried: Sequence[Any]) -> None:
              place="precision")  # fmt: skip
     model = read_whole(run.inputs["model"])
     said = report(model, {}, cut={}, compared="the model is as it was", blocks=0)
+    said["sixteen_bit_nodes"] = []
     for path in sorted(run.inputs["model"].iterdir()):
         path.rename(run.outputs["model"] / path.name)
-    told = {"word": FLOAT, "holds": True, "sqnr_db": None, "lifted": [], "nodes": said["nodes"]}
+    told = {"word": FLOAT, "holds": True, "sqnr_db": {}, "lifted": [],
+            "nodes": said["nodes"], "below": []}  # fmt: skip
     _tell(run, tried, told, said)
 
 
 def _told(
-    run: Run, found: Judged, nodes: Mapping[str, int], lifted: Sequence[Mapping[str, Any]]
+    run: Run, found: Sequence[Judged], nodes: Mapping[str, int], lifted: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
+    last = found[-1]
     return {
         "word": run.params["word"],
-        "holds": found.holds,
-        "sqnr_db": None if found.sqnr_db is None else round(found.sqnr_db, 1),
+        "holds": last.holds,
+        "sqnr_db": {one.on: _rounded(one.sqnr_db) for one in found},  # of the worst output
         "lifted": [layer["layer"] for layer in lifted],
         "nodes": dict(nodes),  # how many compute in 8 bits, in 16, in floats
-        "below": [f"{bar.of}: {bar.words()}" for bar in found.bars if not bar.holds],
+        "below": [f"{last.on}: {said}" for said in last.below],
     }
+
+
+def _rounded(number: float | None) -> float | None:
+    return None if number is None else round(number, 1)
 
 
 def _tell(run: Run, tried: Sequence[Any], told: dict[str, Any], said: dict[str, Any]) -> None:
