@@ -15,6 +15,7 @@ from qnnbuild.steps import prepare as prepare_step
 from qnnbuild.steps.bundle import bundle
 from qnnbuild.steps.context import context
 from qnnbuild.steps.convert import convert
+from qnnbuild.steps.expected import expected
 from qnnbuild.steps.export import export
 from qnnbuild.steps.fetch import fetch
 from qnnbuild.steps.prepare import prepare
@@ -26,7 +27,7 @@ from qnnbuild.toolchains.work import Toolchain
 
 STEPS = (
     *(fetch, export, prepare, feeds, calibrate, attempt, sensitivity, convert, context),
-    *(samples, references, reference, verify, metric, verdict, bundle),
+    *(samples, references, reference, verify, metric, verdict, expected, bundle),
 )
 CHECKS = (prepare_step.problems,)
 TOOLCHAINS: tuple[Toolchain, ...] = (OrtQnn(),)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from qnnbuild.actions.action import Action, OutputOf
 from qnnbuild.model.recipe import Chip, ExportSource, Graph, Source, Target
 from qnnbuild.plans.names import Names, Use, unit_name, uses_of
-from qnnbuild.plans.proof import Chain, Proof, verdict_name
+from qnnbuild.plans.proof import Chain, Proof, fails, verdict_name
 from qnnbuild.plans.search import Search
 from qnnbuild.steps.bundle import Part, bundle
 from qnnbuild.steps.context import context
@@ -43,12 +43,18 @@ class ModelPlan:
             toolchain = self.toolchains[target.toolchain]
             parts = []
             for chain in chains[id(target)]:
-                yield from (chain.prepared, chain.converted, chain.compiled)
+                yield from (chain.prepared, chain.converted)
+                if chain.use.graph.expect_failure is not None:
+                    yield from proof.expected(chain, toolchain)
+                if fails(target):
+                    continue
+                yield chain.compiled
                 run = proof.run_for(chain)
                 if run is chain:
                     yield from proof.actions(chain, toolchain)
                 parts.append(_part(chain, run))
-            yield self._bundle(target, parts)
+            if parts:
+                yield self._bundle(target, parts)
 
     def _chain(self, use: Use) -> Chain:
         """prepare, convert, context of one use, and what calibrates it."""

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 from qnnbuild.actions.action import Action, OutputOf
 from qnnbuild.model.patterns import matches_chip
 from qnnbuild.plans.names import Names, Use
+from qnnbuild.steps.expected import Steps, expected
 from qnnbuild.steps.samples import feeds, references, samples
 from qnnbuild.steps.verify import metric, reference, verdict, verify
 
 if TYPE_CHECKING:
+    from qnnbuild.model.recipe import Target
     from qnnbuild.toolchains.work import Toolchain
 
 
@@ -38,7 +40,7 @@ class Proof:
         self.names = names
         self.chosen: dict[tuple[str, int], Chain] = {}
         for chain in chains:
-            if self._is_wanted(chain):
+            if self._is_wanted(chain) and not fails(chain.use.target):
                 self.chosen.setdefault(chain.kin, chain)
 
     def _is_wanted(self, chain: Chain) -> bool:
@@ -100,6 +102,26 @@ class Proof:
             ),
         )
 
+    def expected(self, chain: Chain, toolchain: Toolchain) -> Iterator[Action]:
+        """For a graph that is known to fail: what it is run with, and one action for the rest."""
+        failure = chain.use.graph.expect_failure
+        assert failure is not None
+        steps = Steps(compiled=chain.compiled)
+        if self._is_wanted(chain):
+            proved = list(self.actions(chain, toolchain))
+            by_step = {action.step: action for action in proved}
+            metrics = {str(a.params["name"]): a for a in proved if a.step == "metric"}
+            yield from (a for a in proved if a.step not in ("verify", "metric", "verdict"))
+            steps = Steps(
+                compiled=chain.compiled,
+                verified=by_step["verify"],
+                metrics=metrics,
+                judged=by_step["verdict"],
+            )
+        use = chain.use
+        name = f"expect/{use.base}@{use.target.chip.name}"
+        yield expected(use.target, use.graph, steps, failure, name=name)
+
     def _samples(self, chain: Chain) -> Iterator[Action]:
         use, given = chain.use, chain.use.graph.verify.samples
         fed = None
@@ -146,6 +168,11 @@ class Proof:
 
     def _shared(self, kind: str, use: Use, make: Callable[[str], Action]) -> Action:
         return self.names.shared(f"{kind}/{use.base}", use, make)
+
+
+def fails(target: Target) -> bool:
+    """Whether a graph of it is known to fail, so that it makes no bundle."""
+    return any(graph.expect_failure is not None for graph in target.graphs)
 
 
 def verdict_name(chain: Chain) -> str:

@@ -1,7 +1,7 @@
 """A quantized model's answers held against the float model's, by the recipe's bars.
 
 The CPU is asked first, since the emulator takes many times as long. What holds there has to hold on
-the emulator too: where ranges are wide the two are 10 dB apart (docs/precisions.md has numbers).
+the emulator too: where ranges are wide the two are 10 dB apart (docs/search.md has numbers).
 """
 
 from __future__ import annotations
