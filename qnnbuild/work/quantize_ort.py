@@ -100,6 +100,11 @@ class Making:
     given: Given
     masks: Overrides = field(default_factory=dict)  # stored ones, and their ranges
 
+    @property
+    def base(self) -> int:
+        """The activations' width."""
+        return self.wishes.activations or 8
+
     def float_nodes(self) -> set[str]:
         """Nodes that the recipe or the encodings leave as they are."""
         chosen = Selection(
@@ -214,24 +219,44 @@ def _users(making: Making, activations: QuantType) -> Overrides:
 
 def _whole(making: Making, folder: Path, kept: set[str], seen: Mapping[str, Range]) -> ModelProto:
     """Activations and weights, by onnxruntime's quantizer."""
+    load_side_files(making.model, folder)
+    own = _all_overrides(making, kept)
+    limits = _limits(seen, own, making.base, making.wishes.method)
+    quantizer = _quantizer(making, kept, own, limits)
+    try:
+        with np.errstate(over="ignore"):  # a mask's -3.4e38 over its scale is clipped afterwards
+            made = quantizer.quantize_model()
+    except ValueError as error:
+        raise _not_quantized(making, error) from None
+    assert isinstance(made, ModelProto)
+    return made
+
+
+def _all_overrides(making: Making, kept: set[str]) -> Overrides:
+    """What single tensors get: what QNN and the widths demand, the encodings, the user's word."""
     wishes, model = making.wishes, making.model
-    base = wishes.activations or 8
-    users = _users(making, ACTIVATIONS[base])
-    other = _other_width(making, users, base) - kept
-    widths = overrides_for(model, other, base=base, floats=set(making.floats))
-    if wishes.weights != 16:
-        widths = merged(norm_scales(model), widths)
-    if wishes.per_channel:
-        widths = merged(matmul_channels(model, wishes.weight_type), widths)
-    load_side_files(model, folder)
+    users = _users(making, ACTIVATIONS[making.base])
+    other = _other_width(making, users, making.base) - kept
+    widths = overrides_for(model, other, base=making.base, floats=set(making.floats))
     making.masks = stored_masks(model)
-    widths = merged(making.masks, widths)
-    own = _agreed(merged(merged(widths, making.given.overrides), users))
+    demanded = making.masks
+    if wishes.weights != 16:
+        demanded = merged(demanded, norm_scales(model))
+    if wishes.per_channel:
+        demanded = merged(demanded, matmul_channels(model, wishes.weight_type))
+    told = merged(merged(widths, making.given.overrides), users)
+    return _agreed(merged(demanded, told))
+
+
+def _quantizer(
+    making: Making, kept: set[str], own: Overrides, limits: Mapping[str, TensorData]
+) -> QDQQuantizer:
+    wishes, model = making.wishes, making.model
     add_infer_metadata(model)
     asked = get_qnn_qdq_config(
         model,
         None,  # the samples are through already
-        activation_type=ACTIVATIONS[base],
+        activation_type=ACTIVATIONS[making.base],
         weight_type=wishes.weight_type,
         per_channel=wishes.per_channel,
         init_overrides=own,
@@ -242,25 +267,18 @@ def _whole(making: Making, folder: Path, kept: set[str], seen: Mapping[str, Rang
     )
     if opset_of(model) < AXIS_SINCE:
         asked.extra_options["UseQDQContribOps"] = True
-    quantizer = QDQQuantizer(
+    return QDQQuantizer(
         model,
         asked.per_channel,
         asked.reduce_range,
         asked.weight_type,
         asked.activation_type,
-        _limits(seen, own, base, wishes.method),
+        limits,
         [],
         sorted(kept),
         sorted(asked.op_types_to_quantize),
         asked.extra_options,
     )
-    try:
-        with np.errstate(over="ignore"):  # a mask's -3.4e38 over its scale is clipped afterwards
-            made = quantizer.quantize_model()
-    except ValueError as error:
-        raise _not_quantized(making, error) from None
-    assert isinstance(made, ModelProto)
-    return made
 
 
 def _not_quantized(making: Making, error: ValueError) -> WorkError:

@@ -14,7 +14,7 @@ from onnx import ModelProto
 from qnnbuild.engine.workers import Workers
 from qnnbuild.model.recipe import Quantization
 from tests.e2e.compiling import WARM, compiled
-from tests.models import tiny_conv, two_branch
+from tests.models import tiny_conv, two_branch, with_blocks
 from tests.quantizing import quantized
 
 ROOT = Path(__file__).parents[2]
@@ -61,6 +61,15 @@ def test_it_compiles_for_every_generation(
 def test_it_compiles_from_v73_on(workers: Workers, tmp_path: Path, name: str, chip: str):
     made = quantized(tmp_path / "quantized", two_branch(), NEWER[name])
     binary = compiled(workers, tmp_path / "run", made.model, chip, precision="w8a8")
+
+    assert binary.warnings == []
+
+
+@pytest.mark.parametrize("chip", ["SM8550", "SM8750"])
+def test_weights_in_blocks_compile(workers: Workers, tmp_path: Path, chip: str):
+    wanted = Quantization(weights=4, activations=16)
+    made = quantized(tmp_path / "quantized", with_blocks(), wanted)
+    binary = compiled(workers, tmp_path / "run", made.model, chip, precision="w4a16")
 
     assert binary.warnings == []
 

@@ -12,7 +12,7 @@ from onnx import helper, numpy_helper
 from qnnbuild.model.recipe import Quantization
 from qnnbuild.work.feeds import feed_files, read_feeds
 from qnnbuild.work.run import WorkError
-from tests.models import tiny_conv, tiny_qdq, two_branch
+from tests.models import tiny_conv, tiny_qdq, two_branch, with_blocks
 from tests.quantizing import quantized, write_feeds
 
 
@@ -67,7 +67,7 @@ def test_per_channel_works_in_opsets_whose_own_quantizers_know_no_channels(
     model.opset_import[0].version = 11
     made = quantized(tmp_path, model, Quantization(activations=activations, per_channel=True))
 
-    assert made.said["tensors"]["w"]["scales"] == 8
+    assert made.said["tensors"]["dense"]["scales"] == 10
     assert sqnr(made.said, "scores") >= 30
 
 
@@ -215,32 +215,6 @@ def test_a_quantized_model_is_refused(tmp_path: Path):
         "the model is quantized already",
         "precision: qdq takes it as it is",
     )
-
-
-def with_blocks() -> onnx.ModelProto:
-    """x → MatMul with a weight of 4 bits in blocks of 16, scales themselves quantized → y."""
-    random = np.random.default_rng(5)
-    whole = random.integers(-8, 8, (64, 32)).astype(np.int8)
-    nodes = [
-        helper.make_node("DequantizeLinear", ["bs", "cs"], ["s"], name="scales", axis=1),
-        helper.make_node(
-            "DequantizeLinear", ["q", "s"], ["w"], name="blocks", axis=0, block_size=16
-        ),
-        helper.make_node("MatMul", ["x", "w"], ["y"], name="dense"),
-    ]
-    stored = [
-        numpy_helper.from_array(random.integers(1, 16, (4, 32)).astype(np.uint8), "bs"),
-        numpy_helper.from_array(np.full(32, 0.002, np.float32), "cs"),
-        helper.make_tensor("q", onnx.TensorProto.INT4, (64, 32), whole.ravel().tolist()),
-    ]
-    graph = helper.make_graph(
-        nodes,
-        "blocks",
-        [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [1, 64])],
-        [helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [1, 32])],
-        stored,
-    )
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
 
 
 def test_weights_in_blocks_pass_through(tmp_path: Path):
