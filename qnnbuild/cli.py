@@ -22,6 +22,7 @@ COMMANDS = {
     "shell": "open a shell in an action's folder, with its inputs in place",
     "debug": "the layers of a graph on a chip, and where its numbers go wrong",
     "rebuild": "build again beside the store and compare the bytes",
+    "diff": "what changed between two builds, and whether it got worse",
     "inspect": "what a context binary, ctx.onnx, DLC or ONNX file is made for",
     "chips": "the chips that can be built for; look one up by any of its names",
     "toolchains": "the toolchains, and what of them is on this machine",

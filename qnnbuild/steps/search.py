@@ -72,13 +72,7 @@ def attempt(
 
     The emulator runs it as `chip`, which says how good the graph is on every other chip too.
     """
-    inputs: dict[str, Input] = {
-        "model": OutputOf(action=prepared, output="model"),
-        "names": OutputOf(action=prepared, output="names"),
-        "feeds": OutputOf(action=calibrated, output="feeds"),
-    }
-    if before is not None:
-        inputs |= {f"before-{out}": OutputOf(action=before, output=out) for out in OUTPUTS}
+    inputs = _inputs(prepared, calibrated, before)
     if one.lifts and sensitive is not None:
         inputs["sensitivity"] = OutputOf(action=sensitive, output="sensitivity")
     # what quantizes is the toolchain's to say, also where this try leaves the graph float
@@ -104,6 +98,17 @@ def attempt(
         group=target.model,
         about=f"{graph.name} as {one.label}",
     )
+
+
+def _inputs(prepared: str, calibrated: str, before: str | None) -> dict[str, Input]:
+    inputs: dict[str, Input] = {
+        "model": OutputOf(action=prepared, output="model"),
+        "names": OutputOf(action=prepared, output="names"),
+        "feeds": OutputOf(action=calibrated, output="feeds"),
+    }
+    if before is not None:
+        inputs |= {f"before-{out}": OutputOf(action=before, output=out) for out in OUTPUTS}
+    return inputs
 
 
 def sensitivity(
