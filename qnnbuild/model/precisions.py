@@ -21,11 +21,11 @@ WORDS: Mapping[str, Quantization | None] = {
     "w8a8": Quantization(weights=8, activations=8),
     "w8a16": Quantization(weights=8, activations=16),
     "w16a16": Quantization(weights=16, activations=16),
-    # 4-bit weights with one scale a tensor are refused by the HTP, or run and give garbage
-    "w4a16": Quantization(weights=4, activations=16, per_channel=True),
-    "w4a8": Quantization(weights=4, activations=8, per_channel=True),
-    "w8": Quantization(weights=8, activations=None),
-    "w16": Quantization(weights=16, activations=None),
+    "w4a16": Quantization(weights=4, activations=16),
+    "w4a8": Quantization(weights=4, activations=8),
+    # the HTP takes no scales per channel where only weights are quantized
+    "w8": Quantization(weights=8, activations=None, per_channel=False),
+    "w16": Quantization(weights=16, activations=None, per_channel=False),
 }
 
 AUTO_FROM = ("w8a8", "w8a16")

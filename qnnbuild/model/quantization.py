@@ -55,7 +55,7 @@ def _quantization(
         weights=weights,
         activations=None if value.get("weights_only") else value.get("activations", 8),
         bias=value.get("bias", 32),
-        per_channel=value.get("per_channel", weights == 4),
+        per_channel=value.get("per_channel", not value.get("weights_only")),
         symmetric_weights=symmetric.get("weights", True),
         symmetric_activations=symmetric.get("activations", False),
         method=method,

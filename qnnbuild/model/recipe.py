@@ -88,7 +88,7 @@ class Quantization:
     weights: int | None = 8  # 4, 8, 16
     activations: int | None = 8  # 8, 16; None: weights only
     bias: int = 32
-    per_channel: bool = False
+    per_channel: bool = True  # costs nothing measurable and gains 4 to 20 dB: docs/precisions.md
     symmetric_weights: bool = True
     symmetric_activations: bool = False
     method: str = "minmax"  # entropy, percentile, moving_average

@@ -21,8 +21,11 @@ def convert(
     inputs: dict[str, Input] = {"model": OutputOf(action=prepared, output="model")}
     if calibrated is not None:
         inputs["feeds"] = OutputOf(action=calibrated, output="feeds")
-    if graph.quantization is not None and graph.quantization.encodings is not None:
-        inputs["encodings"] = SourceFiles(patterns=(graph.quantization.encodings,))
+    quantization = graph.quantization
+    if quantization is not None and quantization.encodings is not None:
+        inputs["encodings"] = SourceFiles(patterns=(quantization.encodings,))
+    if quantization is not None and (quantization.sixteen_bit_nodes or quantization.float_nodes):
+        inputs["names"] = OutputOf(action=prepared, output="names")  # patterns are in users' names
     return Action(
         name=name,
         step="convert",

@@ -93,8 +93,8 @@ def test_another_mapping_has_six_digits_of_its_own() -> None:
     names = [
         graph(f"{{{text}}}").precision
         for text in (
-            "per_channel: true",
-            "per_channel: true, method: minmax, weights: 8",  # defaults written out
+            "per_channel: false",
+            "per_channel: false, method: minmax, weights: 8",  # defaults written out
             "method: entropy",
             "weights_only: true, per_channel: true",
         )
@@ -107,7 +107,7 @@ def test_another_mapping_has_six_digits_of_its_own() -> None:
 
 
 def test_the_digits_stay_what_they_are() -> None:
-    assert word_of(Quantization(per_channel=True)) == "w8a8-a90627"
+    assert word_of(Quantization(per_channel=False)) == "w8a8-a57c79"
 
 
 def test_a_percentile_without_a_number_has_one() -> None:

@@ -108,7 +108,7 @@ def test_operators_that_stay_float_want_such_a_chip_too():
             "precision: w8, or w4a16 with calibration",
         ),
         (
-            mapping(weights=4, activations=16),
+            mapping(weights=4, activations=16, per_channel=False),
             "weights of 4 bits need a scale for each channel",
             "per_channel: true",
         ),
