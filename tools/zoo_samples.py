@@ -35,8 +35,8 @@ def main(folder: Path) -> None:
         ("speech-mel-120", mel_minutes()),
         ("speech-9s", {"speech": {"input_1": voice(1, 144160, bits=10)[None]}}),
         ("notes-2s", {"notes": {"serving_default_input_2:0": notes(43844)[None, :, None]}}),
-        ("frames-16k", frames(512, 64)),
-        ("frames-8k", frames(256, 32)),
+        ("frames-16k", frames(512, 64, count=16)),
+        ("frames-8k", frames(256, 32, count=4)),
         ("frames-sequence", sequence()),
         ("bytes", files()),
         ("tokens-64", tokens(64)),
@@ -161,12 +161,12 @@ def mel_minutes() -> Iterator[tuple[str, dict[str, Array]]]:
         yield f"{number:02}", {"input_1": (np.round(scaled * 64) / 64).astype(np.float32)[None]}
 
 
-def frames(new: int, old: int) -> Iterator[tuple[str, dict[str, Array]]]:
+def frames(new: int, old: int, *, count: int) -> Iterator[tuple[str, dict[str, Array]]]:
     """A frame of speech behind the end of the last one; state as a cell may leave it."""
     hz = HZ * new // 512
-    sound = voice(3, hz * 2, hz=hz)
-    for number in range(4):
-        start = (5 + 9 * number) * new
+    for number in range(count):
+        sound = voice(3 + number // 4, hz * 2, hz=hz)
+        start = (5 + 9 * (number % 4)) * new
         state = np.random.default_rng(number).normal(0, 0.3, (2, 1, 128)).clip(-1, 1)
         yield (
             f"{number:02}",
