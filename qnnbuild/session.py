@@ -314,11 +314,11 @@ def open_live(root: Path, recipes: tuple[str, ...] | None, unseen: frozenset[str
 def _builder(session: Session, *, only_look: bool) -> Builder:
     folder = session.store_folder
     file = folder / "records.db"
-    if only_look and not file.exists():
+    nothing_there = not os.path.lexists(folder) or (folder.is_dir() and not file.exists())
+    if only_look and nothing_there:
         return _builder_with(session, folder, Path(":memory:"), only_look=True)
     with on_disk("the store cannot be used"):
-        if not only_look:
-            folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
         return _builder_with(session, folder, file, only_look=only_look)
 
 
