@@ -44,6 +44,7 @@ class Done:
 class SmallRepo:
     root: Path
     env: dict[str, str] = field(default_factory=dict)
+    timeout_s: int = TIMEOUT_S
 
     @classmethod
     def make(cls, root: Path, **env: str) -> SmallRepo:
@@ -83,7 +84,7 @@ class SmallRepo:
         """No command may end with a traceback, whatever its user did."""
         done = subprocess.run(
             argv, cwd=self.root / below, env={**self.env, **(env or {})}, text=True,
-            stdin=subprocess.DEVNULL, capture_output=True, timeout=TIMEOUT_S, check=False,
+            stdin=subprocess.DEVNULL, capture_output=True, timeout=self.timeout_s, check=False,
         )  # fmt: skip
         assert "Traceback" not in done.stderr + done.stdout, done.stderr + done.stdout
         return Done(done.returncode, done.stdout, done.stderr)
