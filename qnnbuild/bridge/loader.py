@@ -127,6 +127,8 @@ class Loader(DodoTaskLoader):  # type: ignore[misc]
         options = getattr(cmd, "given", {})
         if session.threads is not None and cmd.execute_tasks:
             cmd.given.update_defaults({"num_process": session.threads})  # -n wins
+        if options.get("par_type") == "process" and cmd.execute_tasks:
+            cmd.given["par_type"] = "thread"  # actions have processes of their own already
         self.build = Build(session, force=bool(options.get("always")))
         wrong = any(problem.severity == "error" for problem in session.problems)
         if wrong and cmd.execute_tasks and not options.get("continue"):

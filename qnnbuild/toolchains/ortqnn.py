@@ -58,7 +58,8 @@ class OrtQnn:
                 "reads_back": _reads_back(graph, chip),
             },
             outputs=("context", "facts"),
-            tools=(*self.tools, "host"),
+            # numpy is loaded where compiles are forked from, and so part of the memory they find
+            tools=(*self.tools, "package:numpy", "host"),
         )
 
     def verify(self, graph: Graph, chip: Chip) -> Work:
