@@ -242,9 +242,13 @@ def _all_overrides(making: Making, kept: set[str]) -> Overrides:
     demanded = making.masks
     if wishes.weights != 16:
         demanded = merged(demanded, norm_scales(model))
-    if wishes.per_channel:
-        demanded = merged(demanded, matmul_channels(model, wishes.weight_type))
     told = merged(merged(widths, making.given.overrides), users)
+    if wishes.per_channel:
+        channels = matmul_channels(model, wishes.weight_type)
+        fixed = {name for name, parts in told.items() if "scale" in parts[0]}
+        # who gives a scale has chosen how many there are
+        free = {name: parts for name, parts in channels.items() if name not in fixed}
+        demanded = merged(demanded, free)
     return _agreed(merged(demanded, told))
 
 

@@ -38,7 +38,7 @@ EVERYWHERE = {
 }
 NEWER = {
     "w16a16": Quantization(weights=16, activations=16),
-    "w8": Quantization(activations=None),
+    "w8": Quantization(activations=None, per_channel=False),
     "float sigmoid": Quantization(float_operators=("Sigmoid",)),
 }
 

@@ -200,7 +200,8 @@ def test_nodes_that_stay_float_are_in_float16_between_casts(tmp_path: Path):
 
 
 def test_weights_only_leave_activations_float(tmp_path: Path):
-    made = quantized(tmp_path, two_branch(), Quantization(activations=None), feeds=False)
+    wanted = Quantization(activations=None, per_channel=False)
+    made = quantized(tmp_path, two_branch(), wanted, feeds=False)
 
     assert made.dtypes() == {"u": "int8", "v": "int8"}
     assert made.said["nodes"] == {"float": 6}

@@ -16,7 +16,8 @@ from tests.models import tiny_conv
 from tests.quantizing import quantized
 from tests.searching import OUTPUTS, Search, with_outlier
 
-W8A8, W8A16 = Quantization(), Quantization(activations=16)
+W8A8 = Quantization(per_channel=False)
+W8A16 = Quantization(activations=16, per_channel=False)
 
 
 @pytest.fixture(autouse=True)
