@@ -116,6 +116,36 @@ def tiny_qdq() -> onnx.ModelProto:
     return _model(nodes, {"x": [1, 3, 16, 16]}, {"y": [1, 8, 16, 16]}, stored, dtype=uint8)
 
 
+def with_blocks() -> onnx.ModelProto:
+    """x: float32 [1, 64] → MatMul with a weight of 4 bits in blocks of 16 → y: float32 [1, 32].
+
+    The blocks' scales are whole numbers themselves, as the plugin wants them: uint8, with zero
+    points.
+    """
+    random = np.random.default_rng(5)
+    whole = random.integers(-8, 8, 64 * 32).tolist()
+    nodes = [
+        helper.make_node(
+            "DequantizeLinear", ["bs", "cs", "cz"], ["s"], name="block_scales", axis=1
+        ),
+        helper.make_node(
+            "DequantizeLinear", ["q", "s", "z"], ["w"], name="blocks", axis=0, block_size=16
+        ),
+        helper.make_node("MatMul", ["x", "w"], ["y"], name="dense"),
+    ]
+    stored = {
+        "bs": random.integers(1, 16, (4, 32)).astype(np.uint8),
+        "cs": np.full(32, 0.002, np.float32),
+        "cz": np.zeros(32, np.uint8),
+    }
+    model = _model(nodes, {"x": [1, 64]}, {"y": [1, 32]}, stored)
+    int4 = TensorProto.INT4
+    model.graph.initializer.append(helper.make_tensor("q", int4, (64, 32), whole))
+    model.graph.initializer.append(helper.make_tensor("z", int4, (4, 32), [0] * 128))
+    model.opset_import[0].version, model.ir_version = 21, 10
+    return model
+
+
 def _model(
     nodes: list[onnx.NodeProto],
     inputs: dict[str, list[int]],

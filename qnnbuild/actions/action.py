@@ -28,6 +28,14 @@ class SourceFiles:
 
 
 @dataclass(frozen=True, kw_only=True)
+class SampleFiles(SourceFiles):
+    """Files of samples: a folder stands for all files in it, an input_list brings its own along.
+
+    An input_list is a .txt file; see formats/input_list.py.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
 class OutputOf:
     """What another action of the plan makes."""
 

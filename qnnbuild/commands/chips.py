@@ -68,6 +68,7 @@ def _data(chip: Chip) -> dict[str, Json]:
         "vtcm_mb": chip.vtcm_mb,
         "hvx_threads": chip.hvx_threads,
         "fp16": chip.fp16,
+        "bf16": chip.bf16,
         "kernel_ids": list(chip.kernel_ids),
         "tags": list(chip.tags),
         "reads_back_as": dict(chip.reads_back_as),

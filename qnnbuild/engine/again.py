@@ -12,6 +12,7 @@ from pathlib import Path
 
 from qnnbuild.actions.action import Action
 from qnnbuild.actions.record import Tree
+from qnnbuild.digest import digest_json
 from qnnbuild.engine.builder import Builder
 from qnnbuild.engine.runner import Runner
 from qnnbuild.engine.stats import Stats
@@ -46,6 +47,20 @@ def rebuild(builder: Builder, name: str) -> tuple[Mapping[str, Tree], Mapping[st
         runner = Runner(beside, builder.runner.workers, builder.runner.outside)
         made = runner.run(action, record.key, builder.stages(action))
     return record.outputs, made.outputs
+
+
+def aside(builder: Builder, action: Action, output: str) -> dict[str, bytes]:
+    """Do an action that is in no plan and keep nothing of it: the files of one output.
+
+    It may take what actions of the plan made; these must be current.
+    """
+    with builder.store.private() as folder:
+        beside = Store(folder / "store", Stats())
+        runner = Runner(beside, builder.runner.workers, builder.runner.outside)
+        key = digest_json({"aside": action.name, "params": action.params})
+        made = runner.run(action, key, builder.stages(action))
+        files = made.outputs[output].files
+        return {name: beside.path(digest).read_bytes() for name, (digest, _) in files.items()}
 
 
 def shell(builder: Builder, name: str, outside: Mapping[str, str]) -> int:

@@ -296,13 +296,16 @@ class Builder:
         return bundles
 
     def paths(self, name: str) -> tuple[list[Path], list[Path]]:
-        """Of a current action: the source files it reads, and the files that must be there."""
+        """Of a current action: what it reads of the repo, and the files that must be there.
+
+        Folders count as read where a new file in them would be an input.
+        """
         action = self.plan[name]
         sources = [
             path
             for input_name, source in action.inputs.items()
             if not isinstance(source, OutputOf | Provenance)
-            for path in self.inputs.files(action, input_name).values()
+            for path in self.inputs.watched(action, input_name)
         ]
         record = self.record(name)
         kept = [

@@ -8,10 +8,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from qnnbuild.actions.action import Action, SourceFiles, SourceOnnx
+from qnnbuild.actions.action import Action, SampleFiles, SourceFiles, SourceOnnx
 from qnnbuild.actions.record import Tree
 from qnnbuild.digest import Digest, digest_bytes, digest_file
 from qnnbuild.engine.records import Records
+from qnnbuild.engine.sample_files import followed
 from qnnbuild.engine.stats import Stats, is_text
 from qnnbuild.engine.store import Store, copy_file
 from qnnbuild.errors import RecipeError, Span, did_you_mean
@@ -43,6 +44,15 @@ class Inputs:
         if isinstance(source, SourceFiles):
             return self._matching(action, name, source)
         raise TypeError(f"{name} of {action.name} is made, not a source")
+
+    def watched(self, action: Action, name: str) -> list[Path]:
+        """The files of a source input, and the folders where a new file would be one of them."""
+        found = list(self.files(action, name).values())
+        source = action.inputs[name]
+        if isinstance(source, SourceFiles):
+            for pattern in source.patterns:
+                found += _looked_in(self.root, pattern, folders=isinstance(source, SampleFiles))
+        return found
 
     def tree(self, action: Action, name: str) -> Tree:
         """Digests of a source input as it is now."""
@@ -105,10 +115,7 @@ class Inputs:
         for pattern in source.patterns:
             if not is_inside(pattern):
                 raise RecipeError(f"{pattern} is not in this repo", at=_place(action, name))
-            if any(c in pattern for c in "*?["):
-                found = _glob(self.root, pattern)
-            else:
-                found = [p for p in [self.root / pattern] if os.path.isfile(p)]
+            found = _found(self.root, pattern, folders=isinstance(source, SampleFiles))
             if not found:
                 raise self._missing(action, name, self.root / pattern)
             for path in found:
@@ -116,7 +123,7 @@ class Inputs:
                 if not is_text(inside):
                     raise _no_text(inside, _place(action, name))
                 files[inside] = path
-        return files
+        return followed(self.root, files) if isinstance(source, SampleFiles) else files
 
     def _missing(self, action: Action, name: str, path: Path) -> RecipeError:
         shown = os.path.relpath(path, self.root)
@@ -138,6 +145,34 @@ class Inputs:
 
 def _place(action: Action, name: str) -> Span | None:
     return action.places.get(name) or action.places.get("source") or action.places.get("graph")
+
+
+def _looked_in(root: Path, pattern: str, *, folders: bool) -> list[Path]:
+    """The folders whose lists of names decide what a pattern matches."""
+    parts = PurePosixPath(pattern).parts
+    first = next((i for i, part in enumerate(parts) if any(c in part for c in "*?[")), None)
+    if first is None:
+        top = root / pattern
+        return [top, *_folders_in(top)] if folders and os.path.isdir(top) else []
+    top = root.joinpath(*parts[:first])
+    if "**" in parts:
+        return [top, *_folders_in(top)]
+    below = ["/".join(parts[first:end]) for end in range(first + 1, len(parts))]
+    return [top, *(p for some in below for p in top.glob(some) if os.path.isdir(p))]
+
+
+def _folders_in(top: Path) -> list[Path]:
+    return [path for path in top.rglob("*") if os.path.isdir(path)]
+
+
+def _found(root: Path, pattern: str, *, folders: bool) -> list[Path]:
+    """The files of one pattern; with `folders` a folder means what is in it."""
+    if any(c in pattern for c in "*?["):
+        return _glob(root, pattern)
+    path = root / pattern
+    if folders and os.path.isdir(path):
+        return _glob(root, f"{pattern}/**/*")
+    return [path] if os.path.isfile(path) else []
 
 
 def _no_text(name: str, at: Span | None) -> RecipeError:

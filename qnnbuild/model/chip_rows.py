@@ -176,6 +176,7 @@ CHIP: Mapping[str, Kind] = {
     "vtcm_mb": whole_of,
     "hvx_threads": whole_of,
     "fp16": truth_of,
+    "bf16": truth_of,
     "tags": texts_of,
     "marketing": texts_of,
     "kernel_ids": wholes_of,

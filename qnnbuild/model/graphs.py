@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
-from qnnbuild.errors import Problem, RecipeError, Span
-from qnnbuild.model.paths import member_path, repo_path
+from qnnbuild.errors import Problem, Span
+from qnnbuild.model.paths import items_of, member_of, path_of, paths_of
+from qnnbuild.model.precisions import needs_calibration, takes_calibration
+from qnnbuild.model.quantization import precision_of
 from qnnbuild.model.recipe import (
     ExportSource,
     FileSource,
@@ -17,10 +20,13 @@ from qnnbuild.model.recipe import (
     License,
     OutputSpec,
     PypiSource,
+    Samples,
     Source,
     UrlSource,
 )
+from qnnbuild.model.samples import samples_of
 from qnnbuild.model.schemas import recipe_schema
+from qnnbuild.model.verify import verify_of
 from qnnbuild.text.nodes import Entry, ListNode, MappingNode, Node, ScalarNode
 
 _MIB = 1 << 20
@@ -31,7 +37,9 @@ def graph_of(name: str, at: Span, node: MappingNode, problems: list[Problem]) ->
     value = recipe_schema().part("graphs", name).typed(node)
     source = node.mapping("source")
     assert source is not None
-    return Graph(
+    precision = precision_of(node.get("precision"), value.get("precision"), problems)
+    samples = paths_of(node.get("samples"), problems)
+    graph = Graph(
         name=name,
         source=source_of(source, problems),
         inputs={key: _input(given) for key, given in value.get("inputs", {}).items()},
@@ -41,13 +49,38 @@ def graph_of(name: str, at: Span, node: MappingNode, problems: list[Problem]) ->
         repairs=tuple(value.get("repairs", ())),
         simplify=value.get("simplify", True),
         max_fold_bytes=int(value.get("max_fold_mb", 64) * _MIB),
-        precision=value.get("precision", "fp16"),
+        precision=precision.word,
+        quantization=precision.quantization,
+        auto_from=precision.auto_from,
+        verify=verify_of(
+            node.mapping("verify"), value.get("verify", {}), precision.word, samples, problems
+        ),
         cpu_fallback=value.get("cpu_fallback", "refuse"),
-        samples=paths_of(node.get("samples"), problems),
+        samples=samples,
         options=value.get("options", {}),
         deadline_s=float(value.get("deadline", 900.0)),
         places=_places(at, node),
     )
+    calibration = _calibration(graph, node, value, problems)
+    return replace(graph, calibration=calibration) if calibration else graph
+
+
+def _calibration(
+    graph: Graph, node: MappingNode, value: Mapping[str, Any], problems: list[Problem]
+) -> Samples | None:
+    """The samples for ranges of activations; None where this precision has no use for them."""
+    written = node.get("calibration")
+    given = None if written is None else samples_of(written, value["calibration"], problems)
+    if given is None and needs_calibration(graph):
+        problems.append(
+            Problem(
+                message=f"'{graph.name}' is {graph.precision} and has no calibration",
+                at=graph.places.get("precision", graph.places["graph"]),
+                hint="calibration: calib/*.npz, inputs as they occur; to try it out, "
+                "calibration: {random: 8}, which is told as synthetic",
+            )
+        )
+    return given if takes_calibration(graph) else None
 
 
 def source_of(node: MappingNode, problems: list[Problem]) -> Source:
@@ -65,15 +98,9 @@ def license_of(node: Node, problems: list[Problem]) -> License:
     return License(
         spdx=value["spdx"],
         redistribute=value.get("redistribute", True),
-        file=_path(node.get("file"), problems) if "file" in node else None,
-        member=_member(node.get("member"), problems) if "member" in node else None,
+        file=path_of(node.get("file"), problems) if "file" in node else None,
+        member=member_of(node.get("member"), problems) if "member" in node else None,
     )
-
-
-def paths_of(node: Node | None, problems: list[Problem]) -> tuple[str, ...]:
-    """Paths of the repo, each once."""
-    found = [_path(item, problems) for item in _items(node)]
-    return tuple(dict.fromkeys(found))
 
 
 def add_places(places: dict[str, Span], above: str, node: MappingNode, depth: int) -> None:
@@ -90,18 +117,18 @@ def add_places(places: dict[str, Span], above: str, node: MappingNode, depth: in
 
 
 def _file(node: MappingNode, _: Any, problems: list[Problem]) -> Source:
-    return FileSource(file=_path(node.get("file"), problems), span=node.span)
+    return FileSource(file=path_of(node.get("file"), problems), span=node.span)
 
 
 def _url(node: MappingNode, value: Any, problems: list[Problem]) -> Source:
-    member = _member(node.get("member"), problems) if "member" in node else None
+    member = member_of(node.get("member"), problems) if "member" in node else None
     return UrlSource(url=value["url"], sha256=value["sha256"], member=member, span=node.span)
 
 
 def _pypi(node: MappingNode, value: Any, problems: list[Problem]) -> Source:
     return PypiSource(
         pypi=value["pypi"],
-        member=_member(node.get("member"), problems),
+        member=member_of(node.get("member"), problems),
         sha256=value["sha256"],
         span=node.span,
     )
@@ -111,7 +138,7 @@ def _hub(node: MappingNode, value: Any, problems: list[Problem]) -> Source:
     return HubSource(
         hub=value["hub"],
         revision=value["revision"],
-        member=_member(node.get("member"), problems),
+        member=member_of(node.get("member"), problems),
         sha256=value["sha256"],
         span=node.span,
     )
@@ -121,8 +148,10 @@ def _export(node: MappingNode, value: Any, problems: list[Problem]) -> Source:
     export = node.mapping("export")
     assert export is not None
     given = value["export"]
-    requirements = _path(export.get("requirements"), problems) if "requirements" in export else None
-    makes = [_member(item, problems) for item in _items(export.get("makes"))]
+    requirements = (
+        path_of(export.get("requirements"), problems) if "requirements" in export else None
+    )
+    makes = [member_of(item, problems) for item in items_of(export.get("makes"))]
     return ExportSource(
         run=tuple(given["run"]),
         needs=paths_of(export.get("needs"), problems),
@@ -140,30 +169,6 @@ _SOURCES: Mapping[str, Callable[[MappingNode, Any, list[Problem]], Source]] = {
     "hub": _hub,
     "export": _export,
 }
-
-
-def _path(node: Node | None, problems: list[Problem]) -> str:
-    return _checked(repo_path, node, problems)
-
-
-def _member(node: Node | None, problems: list[Problem]) -> str:
-    return _checked(member_path, node, problems)
-
-
-def _checked(check: Callable[[ScalarNode], str], node: Node | None, problems: list[Problem]) -> str:
-    assert isinstance(node, ScalarNode)
-    try:
-        return check(node)
-    except RecipeError as error:
-        problems.extend(error.problems)
-        return node.value
-
-
-def _items(node: Node | None) -> Iterable[Node]:
-    """The items of a list; one value is its own list of one."""
-    if node is None:
-        return ()
-    return node.items if isinstance(node, ListNode) else (node,)
 
 
 def _input(given: Mapping[str, Any]) -> InputSpec:

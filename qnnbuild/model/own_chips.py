@@ -12,7 +12,7 @@ from qnnbuild.model.chips import Chips, chip_of, complete, first_of_its_name, sa
 from qnnbuild.model.recipe import Chip
 
 ARCHS = (68, 69, 73, 75, 79, 81, 85)
-MEASURED = ("soc_model", "arch", "vtcm_mb", "hvx_threads", "fp16", "reads_back_as")
+MEASURED = ("soc_model", "arch", "vtcm_mb", "hvx_threads", "fp16", "bf16", "reads_back_as")
 ADDED = ("marketing", "kernel_ids", "tags")
 
 

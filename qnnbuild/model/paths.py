@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import posixpath
 import re
+from collections.abc import Callable, Iterable
 
-from qnnbuild.errors import RecipeError
-from qnnbuild.text.nodes import ScalarNode
+from qnnbuild.errors import Problem, RecipeError
+from qnnbuild.text.nodes import ListNode, Node, ScalarNode
 
 _DEVICE = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?", re.IGNORECASE)
 _DRIVE = re.compile(r"[A-Za-z]:([/\\]|$)")
@@ -50,6 +51,37 @@ def member_path(node: ScalarNode) -> str:
     if ".." in path.split("/"):
         raise RecipeError(f"'{node.value}' leaves its folder", at=node.span)
     return posixpath.normpath(path)
+
+
+def path_of(node: Node | None, problems: list[Problem]) -> str:
+    """A path of the repo; what is wrong with it goes to the problems."""
+    return _checked(repo_path, node, problems)
+
+
+def member_of(node: Node | None, problems: list[Problem]) -> str:
+    return _checked(member_path, node, problems)
+
+
+def paths_of(node: Node | None, problems: list[Problem]) -> tuple[str, ...]:
+    """Paths of the repo, each once."""
+    found = [path_of(item, problems) for item in items_of(node)]
+    return tuple(dict.fromkeys(found))
+
+
+def items_of(node: Node | None) -> Iterable[Node]:
+    """The items of a list; one value is its own list of one."""
+    if node is None:
+        return ()
+    return node.items if isinstance(node, ListNode) else (node,)
+
+
+def _checked(check: Callable[[ScalarNode], str], node: Node | None, problems: list[Problem]) -> str:
+    assert isinstance(node, ScalarNode)
+    try:
+        return check(node)
+    except RecipeError as error:
+        problems.extend(error.problems)
+        return node.value
 
 
 def _relative(node: ScalarNode) -> str:

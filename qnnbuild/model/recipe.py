@@ -82,6 +82,117 @@ class OutputSpec:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Quantization:
+    """Whole numbers in place of floats. Bits are of weights and activations; None: stays float."""
+
+    weights: int | None = 8  # 4, 8, 16
+    activations: int | None = 8  # 8, 16; None: weights only
+    bias: int = 32
+    per_channel: bool = True  # costs nothing measurable and gains 4 to 20 dB: docs/precisions.md
+    symmetric_weights: bool = True
+    symmetric_activations: bool = False
+    method: str = "minmax"  # entropy, percentile, moving_average
+    percentile: float | None = None
+    sixteen_bit_operators: tuple[str, ...] = ()  # operators whose activations get 16 bit
+    sixteen_bit_nodes: tuple[str, ...] = ()  # patterns of node names, the same
+    float_operators: tuple[str, ...] = ()  # operators that stay as they are
+    float_nodes: tuple[str, ...] = ()
+    overrides: Mapping[str, Mapping[str, Scalar]] = field(default_factory=dict)
+    """Tensor → what onnxruntime's get_qnn_qdq_config takes as init_overrides."""
+    encodings: str | None = None  # an AIMET file of the repo, form 0.6.1 or 1.0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class RawInput:
+    """What a raw file holds, since it does not say."""
+
+    dtype: str
+    shape: tuple[int, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Images:
+    """How images become one input: resized, cropped, scaled, in the layout that the graph takes."""
+
+    input: str
+    resize: tuple[int, int] | None = None  # height, width
+    crop: tuple[int, int] | None = None  # height, width, from the middle
+    mean: tuple[float, ...] = (0.0, 0.0, 0.0)  # in the scale of `scale`
+    std: tuple[float, ...] = (1.0, 1.0, 1.0)
+    scale: float = 255.0  # pixels are divided by it first
+    layout: str = "NCHW"  # or NHWC
+    colour: str = "RGB"  # or BGR, L
+
+
+@dataclass(frozen=True, kw_only=True)
+class PythonFeeds:
+    """A file of the user's with a function that yields feeds: dicts of input name → array."""
+
+    file: str
+    function: str = "feeds"
+    needs: tuple[str, ...] = ()
+    requirements: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Samples:
+    """Where inputs for calibration or for verifying come from. All None and empty: random ones."""
+
+    files: tuple[str, ...] = ()  # npz, npy, raw, images or an input_list; patterns, in this order
+    raw: Mapping[str, RawInput] = field(default_factory=dict)
+    images: Images | None = None
+    python: PythonFeeds | None = None
+    random: int | None = None  # so many random ones, told as synthetic
+    at_least: int = 1
+    at_most: int | None = None
+    may_be_constant: tuple[str, ...] = ()  # inputs that are allowed to never change, or be zero
+
+
+@dataclass(frozen=True, kw_only=True)
+class Metric:
+    """A measure of the user's own: a file with a function of (outputs, references, inputs)."""
+
+    name: str
+    file: str
+    function: str = "metric"
+    needs: tuple[str, ...] = ()
+    at_least: float | None = None
+    at_most: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bars:
+    """What the shipped binary must reach, over all outputs and samples; None: no such bar."""
+
+    min_sqnr_db: float | None = None
+    max_abs_error: float | None = None
+    max_rel_error: float | None = None
+    min_cosine: float | None = None
+    min_top1: float | None = None  # share of samples, 0 to 1
+    top_k: int | None = None
+    min_top_k: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verify:
+    """How the binary is run before it ships. `chips`: generations, all, none, or selectors."""
+
+    samples: Samples = field(default_factory=Samples)
+    reference: tuple[str, ...] = ()  # recorded outputs of the original framework, .npz, patterns
+    chips: tuple[str, ...] = ("generations",)
+    bars: Bars = field(default_factory=Bars)
+    metrics: tuple[Metric, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExpectedFailure:
+    """A target that is known not to work: no bundle; an error once it works."""
+
+    reason: str
+    issue: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Graph:
     """One ONNX network of a model, as one target wants it."""
 
@@ -96,7 +207,14 @@ class Graph:
     repairs: tuple[str, ...] = ()  # names of general rewrites: work/repairs
     simplify: bool = True
     max_fold_bytes: int = 64 << 20  # growth by constant folding beyond this is told
-    precision: str = "fp16"
+    precision: str = "fp16"  # the word that stands in names: w8a16, auto, w8a8-3f2a91
+    quantization: Quantization | None = (
+        None  # None for float and qdq; with auto what all tries share
+    )
+    auto_from: tuple[str, ...] = ()  # precision: auto: the words to try, cheapest first
+    calibration: Samples | None = None
+    verify: Verify = field(default_factory=Verify)
+    expect_failure: ExpectedFailure | None = None  # for this chip and variant
     cpu_fallback: str = "refuse"  # or "allow"
     samples: tuple[str, ...] = ()  # .npz files of the repo: inputs for comparing on the CPU
     options: Mapping[str, Mapping[str, Scalar]] = field(default_factory=dict)  # by toolchain
@@ -129,6 +247,7 @@ class Chip:
     vtcm_mb: int
     hvx_threads: int | None
     fp16: bool
+    bf16: bool = False
     kernel_ids: tuple[int, ...] = ()
     tags: tuple[str, ...] = ()  # "phones", "auto", "iot", "xr", "pc", "wearable"
     reads_back_as: Mapping[str, Scalar] = field(default_factory=dict)

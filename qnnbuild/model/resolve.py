@@ -9,11 +9,13 @@ from functools import cached_property
 
 from qnnbuild.errors import Problem, Span
 from qnnbuild.model.chips import Chips
-from qnnbuild.model.graphs import add_places, graph_of, license_of, paths_of
+from qnnbuild.model.graphs import add_places, graph_of, license_of
+from qnnbuild.model.paths import paths_of
 from qnnbuild.model.patterns import check_only, matches_chip, parse
 from qnnbuild.model.recipe import BundleOptions, Chip, ContextOptions, Graph, License, Target
 from qnnbuild.model.recipe_file import RecipeFile, Variant, filled, filled_graph, overrides_of
 from qnnbuild.model.schemas import recipe_schema
+from qnnbuild.model.verify import expectation_of, failing_patterns, wrong_patterns
 from qnnbuild.model.written import fill, merged_mapping, without
 from qnnbuild.text.nodes import MappingNode, Node, ScalarNode, with_entries
 from qnnbuild.text.schema import Schema
@@ -22,6 +24,7 @@ Hits = tuple[bool, ...]
 """For each override of a recipe, whether it applies."""
 
 SHOWN_CHIPS = 8
+FOR_ALL_GRAPHS = ("source", "expect_failure")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +40,8 @@ class Override:
         if self.graph is not None:
             return self.graph == graph
         graphs = self.change.mapping("graphs")
-        return "source" in self.change or (graphs is not None and graph in graphs)
+        all_graphs = any(key in self.change for key in FOR_ALL_GRAPHS)
+        return all_graphs or (graphs is not None and graph in graphs)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,25 +59,26 @@ class Rest:
 class Resolver:
     """Work that many targets share is done once: chips that the same overrides hit are alike."""
 
-    def __init__(self, recipe: RecipeFile, chips: tuple[Chip, ...]) -> None:
+    def __init__(self, recipe: RecipeFile, chips: tuple[Chip, ...], table: Chips) -> None:
         self.problems: list[Problem] = []
         self._recipe = recipe
         self._chips = chips
+        self._table = table
         self._variants = list(recipe.variants())
         self._overrides = list(_overrides(recipe))
         self._nodes: dict[object, MappingNode] = {}
         self._graphs: dict[object, Graph] = {}
+        self._failing: dict[int, tuple[Graph, Graph]] = {}
         self._rests: dict[object, Rest] = {}
         self._bundles: dict[object, BundleOptions] = {}
 
-    def wrong_patterns(self, chips: Chips) -> list[Problem]:
+    def wrong_patterns(self) -> list[Problem]:
         """Patterns under `only:` that can match nothing of this recipe."""
         names = [variant.name for variant in self._variants]
         problems = []
         for override in self._overrides:
-            wrong = check_only(override.pattern, override.span, chips, names)
-            if wrong is None and override.span.file == self._recipe.file:
-                wrong = self._never(override)
+            wrong = check_only(override.pattern, override.span, self._table, names)
+            wrong = wrong or self._never(override.pattern, override.span)
             if wrong:
                 problems.append(wrong)
         return problems
@@ -116,19 +121,23 @@ class Resolver:
             for variant, of_variant in zip(self._variants, graphs, strict=True):
                 rest = self._rest(variant, self._applied(hits, variant))
                 for chip in chips:
-                    made[variant.name, chip.name] = self._target(variant, chip, of_variant, rest)
+                    told = tuple(self._expecting(g, variant, chip, hits) for g in of_variant)
+                    made[variant.name, chip.name] = self._target(variant, chip, told, rest)
         return [made[v.name, chip.name] for v in self._variants for chip in self._chips]
 
-    def _never(self, override: Override) -> Problem | None:
-        if any(matches_chip(override.pattern, chip) for chip in self._chips) or any(
-            fnmatchcase(variant.name, override.pattern) for variant in self._variants
+    def _never(self, pattern: str, at: Span) -> Problem | None:
+        """What a whole repo has in common may be about chips that a recipe has not."""
+        if (
+            at.file != self._recipe.file
+            or any(matches_chip(pattern, chip) for chip in self._chips)
+            or any(fnmatchcase(variant.name, pattern) for variant in self._variants)
         ):
             return None
         names = [chip.name for chip in self._chips]
         more = f" and {len(names) - SHOWN_CHIPS} more" if len(names) > SHOWN_CHIPS else ""
         return Problem(
-            message=f"'{override.pattern}' matches no chip and no variant of this recipe",
-            at=override.span,
+            message=f"'{pattern}' matches no chip and no variant of this recipe",
+            at=at,
             facts=(("chips", ", ".join(names[:SHOWN_CHIPS]) + more),),
         )
 
@@ -176,7 +185,28 @@ class Resolver:
         if key not in self._graphs:
             at = self._recipe.graphs[name].key.span
             self._graphs[key] = graph_of(name, at, node, self.problems)
+            self.problems += self._wrong_in_graph(node)
         return self._graphs[key]
+
+    def _wrong_in_graph(self, node: MappingNode) -> list[Problem]:
+        problems = list(wrong_patterns(node, self._table, [v.name for v in self._variants]))
+        if not problems:
+            never = (self._never(word.value, word.span) for word in failing_patterns(node))
+            problems = [problem for problem in never if problem]
+        return problems
+
+    def _expecting(self, graph: Graph, variant: Variant, chip: Chip, hits: Hits) -> Graph:
+        """The graph, with its known failure where this target is one; else the very same graph."""
+        _, node = self._graph_node(graph.name, variant, self._applied(hits, variant))
+        if "expect_failure" not in node or self.problems:
+            return graph
+        expectation = expectation_of(node.get("expect_failure"))
+        if expectation is None or not expectation.speaks_of(chip, variant.name):
+            return graph
+        if id(graph) not in self._failing:
+            failing = replace(graph, expect_failure=expectation.failure)
+            self._failing[id(graph)] = (graph, failing)  # both: no id is used again
+        return self._failing[id(graph)][1]
 
     def _graph_node(self, name: str, variant: Variant, applied: Hits) -> tuple[object, MappingNode]:
         """The graph's node, filled, and what it depends on."""
@@ -208,6 +238,9 @@ class Resolver:
         for override in self._used(mine):
             if override.graph == name:
                 node = merged_mapping(node, override.change)
+        if "expect_failure" in top and "expect_failure" not in node:
+            known = top.entries["expect_failure"]
+            node = with_entries(node, {**node.entries, "expect_failure": known})
         if "source" not in top:
             return node
         source = with_entries(node, {"source": top.entries["source"]})

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from qnnbuild.errors import RecipeError, Span
-from qnnbuild.model.graphs import paths_of
+from qnnbuild.model.paths import paths_of
 from qnnbuild.model.recipe import Scalar
 from qnnbuild.model.schemas import settings_schema
 from qnnbuild.text.complaints import in_order

@@ -69,8 +69,8 @@ def _targets(recipe: RecipeFile, selection: _Selection) -> tuple[list[Target], l
         selected = selection(recipe.chips)
     except RecipeError as error:
         return [], [_quote_hint(problem, recipe) for problem in error.problems]
-    resolver = Resolver(recipe, selected)
-    problems = resolver.wrong_patterns(selection.chips) or resolver.wrong_values()
+    resolver = Resolver(recipe, selected, selection.chips)
+    problems = resolver.wrong_patterns() or resolver.wrong_values()
     return ([], problems) if problems else (resolver.targets(), resolver.problems)
 
 

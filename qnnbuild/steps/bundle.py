@@ -32,6 +32,9 @@ class Part:
     graph: Graph
     prepared: str
     compiled: str
+    converted: str = ""
+    verdict: str | None = None  # the action that judged the binary of `run_on`
+    run_on: str | None = None  # the chip whose binary was run: this one, or one of its generation
 
 
 def bundle(
@@ -44,6 +47,10 @@ def bundle(
         inputs[f"context-{graph}"] = OutputOf(action=part.compiled, output="context")
         inputs[f"facts-{graph}"] = OutputOf(action=part.compiled, output="facts")
         inputs[f"report-{graph}"] = OutputOf(action=part.prepared, output="report")
+        if part.verdict is not None:
+            inputs[f"verdict-{graph}"] = OutputOf(action=part.verdict, output="verdict")
+        if part.graph.quantization is not None or part.graph.auto_from:
+            inputs[f"quantization-{graph}"] = OutputOf(action=part.converted, output="quantization")
     if license_text is not None:
         inputs["license"] = license_text
     elif target.license.file is not None:
@@ -108,6 +115,7 @@ def _graph(part: Part, toolchain: str) -> dict[str, Json]:
         "run_time_options": dict(run_time),
         "prepared": part.prepared,
         "compiled": part.compiled,
+        "run_on": part.run_on,
     }
 
 

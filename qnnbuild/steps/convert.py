@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
-from qnnbuild.actions.action import Action, OutputOf
+from qnnbuild.actions.action import Action, Input, OutputOf, SourceFiles
 from qnnbuild.model.recipe import Graph, Target
 from qnnbuild.toolchains.work import Toolchain
 
 
 def convert(
-    target: Target, graph: Graph, toolchain: Toolchain, prepared: str, *, name: str
+    target: Target,
+    graph: Graph,
+    toolchain: Toolchain,
+    prepared: str,
+    *,
+    calibrated: str | None = None,
+    name: str,
 ) -> Action:
-    """`prepared` is the name of the prepare action."""
+    """`prepared` and `calibrated` are names of actions; the second is for quantizing only."""
     work = toolchain.convert(graph)
+    inputs: dict[str, Input] = {"model": OutputOf(action=prepared, output="model")}
+    if calibrated is not None:
+        inputs["feeds"] = OutputOf(action=calibrated, output="feeds")
+    quantization = graph.quantization
+    if quantization is not None and quantization.encodings is not None:
+        inputs["encodings"] = SourceFiles(patterns=(quantization.encodings,))
+    if quantization is not None and (quantization.sixteen_bit_nodes or quantization.float_nodes):
+        inputs["names"] = OutputOf(action=prepared, output="names")  # patterns are in users' names
     return Action(
         name=name,
         step="convert",
         call=work.call,
         argv=work.argv,
         params=work.params,
-        inputs={"model": OutputOf(action=prepared, output="model")},
+        inputs=inputs,
         outputs=work.outputs,
         tools=work.tools,
         env=work.env,

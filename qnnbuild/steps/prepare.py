@@ -30,7 +30,7 @@ def prepare(target: Target, graph: Graph, source: OutputOf, name: str) -> Action
         call="qnnbuild.work.prepare:prepare",
         params=params(graph),
         inputs=inputs,
-        outputs=("model", "names", "report"),
+        outputs=("model", "baseline", "names", "report"),
         tools=TOOLS,
         deadline_s=graph.deadline_s,
         places={**target.places, **graph.places},

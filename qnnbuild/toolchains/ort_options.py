@@ -134,6 +134,7 @@ ELSEWHERE = {
     "backend_type": "this toolchain compiles for the HTP only",
     "backend_path": "this toolchain compiles for the HTP only",
     "enable_htp_fp16_precision": "precision: fp16 says it; it changes no byte",
+    "htp_bf16_enable": "precision: bf16 says it",
     "session.disable_cpu_ep_fallback": "cpu_fallback: allow says it",
     "ep.context_enable": "every context is compiled ahead",
     "ep.context_embed_mode": "context: {embed: true} says it",

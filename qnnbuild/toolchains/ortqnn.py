@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict
 
 from qnnbuild.digest import Json
 from qnnbuild.errors import Problem, Span, did_you_mean
 from qnnbuild.model.chips import says_of_itself
-from qnnbuild.model.recipe import Chip, ContextOptions, Graph, Scalar
+from qnnbuild.model.recipe import Chip, ContextOptions, Graph, Quantization, Scalar
 from qnnbuild.toolchains.ort_options import BY_NAME, ELSEWHERE, Option, Scope
+from qnnbuild.toolchains.ort_precisions import precision_problems
 from qnnbuild.toolchains.work import Work
 
 NAME = "ort"
@@ -21,12 +23,22 @@ class OrtQnn:
     tools = ("package:onnxruntime", "package:onnxruntime-qnn")
 
     def problems(self, graph: Graph, chip: Chip) -> Iterable[Problem]:
-        yield from _precision_problems(graph, chip)
+        yield from precision_problems(graph, chip)
         for name, value in graph.options.get(NAME, {}).items():
             yield from _option_problems(name, value, graph, chip)
 
     def convert(self, graph: Graph) -> Work:
-        """fp16 and fp32 are one work: the compiler chooses the arithmetic, by the chip."""
+        """fp16 and fp32 are one work: the compiler chooses the arithmetic, by the chip.
+
+        To quantize takes "feeds" too, and "encodings" where the recipe names a file of them.
+        """
+        if graph.quantization is not None and not graph.auto_from:
+            return Work(
+                call="qnnbuild.work.quantize_ort:quantize",
+                params=_quantization(graph.quantization),
+                outputs=("model", "quantization"),
+                tools=("package:onnx", "package:onnxruntime", "package:numpy"),
+            )
         return Work(
             call="qnnbuild.work.convert_ort:convert",
             params={"quantized": graph.precision == "qdq"},
@@ -50,6 +62,29 @@ class OrtQnn:
             tools=(*self.tools, "package:numpy", "host"),
         )
 
+    def verify(self, graph: Graph, chip: Chip) -> Work:
+        """On the host's emulator; nothing of the compile's options counts any more."""
+        return Work(
+            call="qnnbuild.work.verify_ort:verify",
+            params={
+                "graph": graph.name,
+                "soc_model": chip.soc_model,
+                "cpu_fallback": graph.cpu_fallback == "allow",
+                "reads_back": _reads_back(graph, chip),
+            },
+            outputs=("outputs", "numbers"),
+            tools=(*self.tools, "package:numpy"),
+        )
+
+
+def _quantization(wanted: Quantization) -> dict[str, Json]:
+    """All that is asked for but the encodings, which are an input by their contents."""
+    said: dict[str, Json] = asdict(wanted)
+    del said["encodings"]
+    return {
+        name: list(value) if isinstance(value, tuple) else value for name, value in said.items()
+    }
+
 
 def run_time_options(graph: Graph) -> Mapping[str, str]:
     """What an app should set when it runs the binary. Never in a key."""
@@ -67,6 +102,8 @@ def _compile_options(graph: Graph) -> Iterator[tuple[str, str]]:
         text = _spelling(option, value)
         if option.scope is Scope.BYTES and text != option.default:
             yield name, text
+    if graph.precision == "bf16":
+        yield "htp_bf16_enable", "1"
 
 
 def _reads_back(graph: Graph, chip: Chip) -> dict[str, Json]:
@@ -76,35 +113,6 @@ def _reads_back(graph: Graph, chip: Chip) -> dict[str, Json]:
     if "vtcm_mb" in graph.options.get(NAME, {}):
         told["vtcm_mb"] = int(graph.options[NAME]["vtcm_mb"])
     return told
-
-
-def _precision_problems(graph: Graph, chip: Chip) -> Iterator[Problem]:
-    at = graph.places.get("precision", graph.places.get("graph"))
-    # Where the HTP has no fp16 but the library compiles float models all the same, it
-    # calculates in fp32: seen in the binary's list of operators and in the emulator's numbers.
-    really_fp32 = not chip.fp16 and bool(chip.reads_back_as.get("fp16", False))
-    if graph.precision == "fp16" and not chip.fp16:
-        other = "precision: fp32" if really_fp32 else "precision: qdq, with a quantized model"
-        yield _precision_problem(graph, chip, at, f"{chip.name} has no fp16", other)
-    if graph.precision == "fp32" and chip.fp16:
-        said = f"{chip.name} calculates float models in fp16"
-        yield _precision_problem(graph, chip, at, said, "precision: fp16")
-    if graph.precision == "fp32" and not chip.fp16 and not really_fp32:
-        said = f"{chip.name} has no float arithmetic"
-        yield _precision_problem(graph, chip, at, said, "precision: qdq, with a quantized model")
-
-
-def _precision_problem(graph: Graph, chip: Chip, at: Span | None, said: str, other: str) -> Problem:
-    return Problem(
-        message=f"'{graph.name}' cannot be {graph.precision} on {chip.name}: {said}",
-        at=at,
-        facts=(("chip", f"{chip.name}, HTP v{chip.arch}"), ("precision", graph.precision)),
-        hint=f"{other}; for this chip only: only: {{{chip.name}: {{{_short(other)}}}}}",
-    )
-
-
-def _short(other: str) -> str:
-    return other.partition(",")[0]
 
 
 def _option_problems(name: str, value: Scalar, graph: Graph, chip: Chip) -> Iterator[Problem]:

@@ -39,7 +39,14 @@ class Toolchain(Protocol):
         ...
 
     def convert(self, graph: Graph) -> Work:
-        """Input "model" (prepared) → output "model". Knows no chip."""
+        """Inputs "model" (prepared) and, to quantize, "feeds" → "model" and what else it tells.
+
+        Knows no chip.
+        """
+        ...
+
+    def verify(self, graph: Graph, chip: Chip) -> Work:
+        """Inputs "context" (as shipped) and "reference" → "outputs" and "numbers"."""
         ...
 
     def context(self, graph: Graph, chip: Chip, context: ContextOptions) -> Work:

@@ -41,6 +41,8 @@ def _graph(run: Run, name: str, out: Path) -> GraphFacts:
         files=files,
         report=_json(run.inputs[f"report-{name}"] / "report.json"),
         facts=_json(run.inputs[f"facts-{name}"] / "facts.json"),
+        verdict=_json_of(run, f"verdict-{name}"),
+        quantization=_json_of(run, f"quantization-{name}"),
     )
 
 
@@ -85,6 +87,14 @@ def _files(folder: Path) -> Iterator[str]:
     if folder.is_dir():
         names = (p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file())
         yield from sorted(names)
+
+
+def _json_of(run: Run, name: str) -> Any:
+    """The one file of an input that need not be there."""
+    if name not in run.inputs:
+        return None
+    (file,) = _files(run.inputs[name])
+    return _json(run.inputs[name] / file)
 
 
 def _json(path: Path) -> Any:

@@ -115,6 +115,7 @@ def _shape(shape: Sequence[Any]) -> str:
 
 
 def _numbers(manifest: Manifest) -> Iterator[str]:
+    yield from _verified(manifest)
     rows = []
     for name, graph in manifest["graphs"].items():
         comparison = graph["comparison"]
@@ -129,6 +130,35 @@ def _numbers(manifest: Manifest) -> Iterator[str]:
     if rows:
         yield "The graph as it was compiled against the original, both on the CPU:"
         yield _table(["graph", "output", "SQNR", "largest error up to", "samples"], rows)
+
+
+def _verified(manifest: Manifest) -> Iterator[str]:
+    """What was measured by running a binary, and whose it was."""
+    rows = []
+    for name, graph in manifest["graphs"].items():
+        verified = graph["verified"]
+        if verified is None:
+            yield f"The binary of {_code(name)} was not run."
+            continue
+        if verified["why_not"]:
+            yield f"{_code(name)} cannot be compared: {verified['why_not']}."
+        for output, found in verified["outputs"].items():
+            shown = [_said(found.get(what)) for what in ("sqnr_db", "max_abs", "cosine")]
+            rows.append([_code(name), _code(output), verified["on"], *shown])
+        for measure, found in verified["metrics"].items():
+            told = ", ".join(f"{what} {_said(value)}" for what, value in sorted(found.items()))
+            yield f"{_code(measure)} of {_code(name)}: {told}."
+    if rows:
+        yield (
+            "The compiled binary, run on the host's emulator of the chip, against the original "
+            "model on the CPU:"
+        )
+        head = ["graph", "output", "run as", "SQNR dB", "largest error", "cosine"]
+        yield _table(head, rows)
+
+
+def _said(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float | int) else "–"
 
 
 def _license(manifest: Manifest) -> str:

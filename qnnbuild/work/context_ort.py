@@ -9,8 +9,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import onnx
+
 from qnnbuild.digest import digest_file
 from qnnbuild.formats.onnx_file import NodeFacts, OnnxFacts, read_model
+from qnnbuild.work.multiply_adds import multiply_adds, share_of
 from qnnbuild.work.ort_failure import explain, node_facts
 from qnnbuild.work.ort_log import Refused, in_users_names, refused_nodes, refused_options
 from qnnbuild.work.ort_session import VERBOSE, Outcome, Wanted, create
@@ -52,7 +55,10 @@ def context(run: Run) -> None:
     check_graphs(compiled)
     check_borders(compiled, prepared)
     _load(folder, name, run.params)
-    facts = _facts(run.params, compiled, len(nodes), on_cpu)
+    facts = {
+        **_facts(run.params, compiled, len(nodes), on_cpu),
+        "cpu_share_of_multiply_adds": story.cpu_share,
+    }
     text = json.dumps(facts, indent=1, ensure_ascii=False, sort_keys=True)
     (run.outputs["facts"] / "facts.json").write_text(text + "\n", encoding="utf-8")
     for path in compiled.files:
@@ -106,6 +112,7 @@ class _Story:
         self.run = run
         self.wanted = wanted
         self.names = [node.name for node in nodes]
+        self.cpu_share = 0.0  # of the multiply-adds
 
     def failure(self, outcome: Outcome) -> WorkError:
         # The second run may meet the deadline; what the first one said is in the log by then.
@@ -127,6 +134,8 @@ class _Story:
             Refused(name=node.name, operator=node.op, reason=reasons.get((node.name, node.op)))
             for node in left
         ]
+        in_model = in_users_names(told, self.names)
+        self.cpu_share = self._share_of([node.name for node in in_model])
         on_cpu = self._users(told)
         if not self.run.params["cpu_fallback"]:
             raise WorkError(
@@ -137,8 +146,16 @@ class _Story:
             )
         names = ", ".join(f"{node.name} ({node.operator})" for node in on_cpu[:4])
         count = f"{len(on_cpu)} of {len(self.names)} nodes"
-        self.run.warn(f"{count} run on the CPU: {names}", place="graph")
+        share = f", {self.cpu_share:.2%} of the multiply-adds"
+        self.run.warn(f"{count}{share}, run on the CPU: {names}", place="graph")
         return on_cpu
+
+    def _share_of(self, names: Sequence[str]) -> float:
+        path = self.wanted.folder / self.wanted.model
+        model = onnx.load(str(path), load_external_data=False)
+        # a quantizer leaves the shapes of what it adds unsaid
+        counts = multiply_adds(onnx.shape_inference.infer_shapes(model))
+        return round(share_of(counts, names), 6)
 
     def _again(self) -> Outcome:
         """The same compile with all its talk. Its files are thrown away: talk can change bytes."""

@@ -11,7 +11,6 @@ a fixed hash seed are set. What the command takes from /usr/bin is in no key.
 from __future__ import annotations
 
 import difflib
-import os
 import shlex
 import shutil
 import sys
@@ -21,16 +20,12 @@ from pathlib import Path
 from onnx import ModelProto
 
 from qnnbuild.work.commands import Ended, run_command
-from qnnbuild.work.environments import environment
+from qnnbuild.work.environments import surroundings
 from qnnbuild.work.onnx_files import check_side_files, read, side_files
 from qnnbuild.work.run import Run, WorkError
 from qnnbuild.work.walk import graphs
 
-ENVS = "QNNBUILD_ENVS"
-"""Names the folder where environments are kept; without it they last as long as the run."""
-
 PYTHONS = ("python", "python3")
-EARLIEST = "315532800"  # 1980: what zip files can tell
 SHOWN = 12
 
 
@@ -42,37 +37,14 @@ def export(run: Run) -> None:
     folder = work / run.params["folder"]
     folder.mkdir(parents=True, exist_ok=True)
     before = _files(folder)
-    places, env = _environment(run)
+    base, env = surroundings(run)
     _run_command(run.params["run"], env, folder)
     makes: Mapping[str, str] = run.params["makes"]
     _need_all(folder, list(makes.values()), before)
     for output, made in makes.items():
-        _collect(run, folder / made, made, run.outputs[output], [Path.cwd(), *places])
-
-
-def _environment(run: Run) -> tuple[list[Path], dict[str, str]]:
-    """Folders of this machine that the command sees, and its variables."""
-    if "requirements" in run.inputs:
-        (requirements,) = (p for p in run.inputs["requirements"].rglob("*") if p.is_file())
-        base = environment(run, requirements, Path(os.environ.get(ENVS) or "envs"))
-    else:
-        base = Path(sys.prefix)
-    return [base / "lib" / "python"], {
-        "PATH": f"{base / 'bin'}:/usr/bin:/bin",
-        "LANG": "C.UTF-8",
-        "HOME": str(_empty("command-home")),
-        "TMPDIR": str(_empty("command-tmp")),
-        "PYTHONHASHSEED": "0",
-        "PYTHONNOUSERSITE": "1",
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "SOURCE_DATE_EPOCH": EARLIEST,
-    }
-
-
-def _empty(name: str) -> Path:
-    folder = Path(name).resolve()
-    folder.mkdir()
-    return folder
+        _collect(
+            run, folder / made, made, run.outputs[output], [Path.cwd(), base / "lib" / "python"]
+        )
 
 
 def _run_command(argv: Sequence[str], env: Mapping[str, str], folder: Path) -> None:

@@ -17,6 +17,8 @@ class GraphFacts:
     files: tuple[str, ...]  # of the bundle
     report: Mapping[str, Any]  # prepare's
     facts: Mapping[str, Any]  # read back from the context
+    verdict: Mapping[str, Any] | None = None  # on the binary that was run, see "run_on"
+    quantization: Mapping[str, Any] | None = None
 
 
 def manifest(
@@ -72,6 +74,9 @@ def _graph(
         # of the ONNX file and its side files: digest of {name: sha256}
         "source": {**graph["source"], "digest": source_digest},
         "comparison": facts.report["comparison"],
+        "quantization": facts.quantization,
+        # the binary of the chip "on" was run: this very one, or its like for another chip
+        "verified": {"on": graph["run_on"], **facts.verdict} if facts.verdict else None,
         # what the compiler did, where it tells; else what prepare foresaw
         "on_cpu": facts.facts.get("cpu_nodes", facts.report["on_cpu"]),
         "run_time_options": graph["run_time_options"],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,11 +16,13 @@ from qnnbuild.work import borders, names, shapes, versions
 from qnnbuild.work.branches import take_branches
 from qnnbuild.work.casts import cast_graph
 from qnnbuild.work.fold import ASIDE_FROM, put_back, simplify, weights_aside
+from qnnbuild.work.multiply_adds import multiply_adds
 from qnnbuild.work.onnx_files import (
     INLINE_LIMIT,
     load_side_files,
     read_whole,
     save,
+    side_files,
     stored_bytes,
     write,
 )
@@ -65,17 +68,20 @@ class Story:
 
 
 def prepare(run: Run) -> None:
-    """Input "model" (and "samples") → outputs "model", "names" and "report".
+    """Input "model" (and "samples") → outputs "model", "baseline", "names" and "report".
 
     The names are apart from the report: who compiles tells nodes in the user's words, and must
-    not run again because a number of the report changed.
+    not run again because a number of the report changed. The baseline is the original with fixed
+    shapes, constants and outputs and nothing else done to it: what ships is compared with it.
     """
     wishes = Wishes(**run.params)
     source = run.inputs["model"]
     story = Story()
     model = _as_runtime_loads_it(run, wishes, source, story)
     write(model, source / BASELINE)
+    sides = side_files(model)
     model = _fixed(wishes, model)
+    write(model, run.outputs["baseline"] / "model.onnx")
     model = _rewritten(run, wishes, model, source, story)
     _check_what_runs(run, wishes, model, story)
     target = run.outputs["model"]
@@ -83,8 +89,26 @@ def prepare(run: Run) -> None:
     proof = prove(run, model, baseline=source / BASELINE, prepared=target / "model.onnx")
     if _take_shapes(model, proof):
         write(model, target / "model.onnx")
+    _keep_baseline(run, proof, sides)
     _write_json(run.outputs["names"] / "names.json", dict(story.renamed))
     _write_json(run.outputs["report"] / "report.json", _report(wishes, model, story, proof))
+
+
+def _keep_baseline(run: Run, proof: Proof, sides: Sequence[str]) -> None:
+    """Move the side files beside the baseline; what cannot run is replaced by the prepared model.
+
+    `baseline.json` says which of the two it is.
+    """
+    baseline, told = run.outputs["baseline"], "the original"
+    if proof.original_fails:
+        told = "the prepared model"
+        for path in run.outputs["model"].iterdir():
+            shutil.copyfile(path, baseline / path.name)
+    else:
+        for side in sides:
+            (baseline / side).parent.mkdir(parents=True, exist_ok=True)
+            (run.inputs["model"] / side).rename(baseline / side)
+    _write_json(baseline / "baseline.json", {"is": told})
 
 
 def _write_json(path: Path, value: Mapping[str, Any]) -> None:
@@ -150,7 +174,8 @@ def _check_what_runs(run: Run, wishes: Wishes, model: ModelProto, story: Story) 
     names.check_borders(model)
     versions.check_known(model)
     borders.check_no_doubles(model)
-    check_ranges(run, model, run.inputs["model"], fp16=wishes.fp16)
+    cpu_helps = wishes.cpu_fallback == "allow"
+    check_ranges(run, model, run.inputs["model"], fp16=wishes.fp16, cpu_helps=cpu_helps)
     story.left = check_operators(run, model, cpu_fallback=wishes.cpu_fallback)
 
 
@@ -186,6 +211,7 @@ def _report(wishes: Wishes, model: ModelProto, story: Story, proof: Proof) -> di
         "opset": versions.opset_of(model),
         "bytes": {"source": story.source_bytes, "prepared": stored_bytes(model)},
         "parameters": parameters(model),
+        "multiply_adds": sum(multiply_adds(model).values()),
         "operators": count_operators(model),
         "operator_notes": notes_of(model),
         "on_cpu": [

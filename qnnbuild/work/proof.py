@@ -19,7 +19,7 @@ from qnnbuild.work.samples import Sample, samples_for
 from qnnbuild.work.shapes import first_line
 from qnnbuild.work.walk import nodes, tensors
 
-_ERRORS: tuple[type[Exception], ...] = (
+RUNTIME_ERRORS: tuple[type[Exception], ...] = (
     RuntimeError,
     ValueError,
     *(k for k in vars(runtime).values() if isinstance(k, type) and issubclass(k, Exception)),
@@ -35,6 +35,7 @@ class Proof:
     differences: Mapping[str, Difference] = field(default_factory=dict)
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     why_not: str | None = None
+    original_fails: bool = False  # the CPU cannot run it as it is
 
     def as_json(self) -> dict[str, Any]:
         if self.why_not is not None:
@@ -62,23 +63,26 @@ def prove(run: Run, model: ModelProto, *, baseline: Path, prepared: Path) -> Pro
         ours = compare.answers(prepared, samples, names)
     except runtime.NotImplemented as error:  # types that only the NPU computes with
         return _not_compared(run, f"the CPU cannot compute it: {first_line(error)}", {})
-    except _ERRORS as error:
+    except RUNTIME_ERRORS as error:
         raise compare.cannot_run(error) from None
     shapes = {name: tuple(ours[0][index].shape) for index, name in enumerate(names)}
     if why_not is None:
         try:
             theirs = compare.answers(baseline, theirs_in, names)
-        except _ERRORS as error:
+        except RUNTIME_ERRORS as error:
             why_not = f"the original does not run on the CPU: {first_line(error)}"
+            return _not_compared(run, why_not, shapes, original_fails=True)
     if why_not is not None:
         return _not_compared(run, why_not, shapes)
     found = compare.judge(run, names, ours, theirs, half=coarse)
     return Proof(samples=told, differences=found, shapes=shapes)
 
 
-def _not_compared(run: Run, why_not: str, shapes: Mapping[str, tuple[int, ...]]) -> Proof:
+def _not_compared(
+    run: Run, why_not: str, shapes: Mapping[str, tuple[int, ...]], *, original_fails: bool = False
+) -> Proof:
     run.warn(f"prepared and original cannot be compared: {why_not}")
-    return Proof(why_not=why_not, shapes=shapes)
+    return Proof(why_not=why_not, shapes=shapes, original_fails=original_fails)
 
 
 def _for_baseline(original: ModelProto, sample: Sample, constants: Mapping[str, Any]) -> Sample:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 from onnx import ModelProto, ValueInfoProto, helper
 
+from qnnbuild.work.random_numbers import random_numbers
 from qnnbuild.work.run import WorkError
 from qnnbuild.work.shapes import written
 from qnnbuild.work.walk import dtype_of, shape_of
@@ -71,24 +71,11 @@ def _read(file: Path, folder: Path, model: ModelProto) -> Sample:
 
 
 def random_array(value: ValueInfoProto, spec: Mapping[str, Any], turn: int) -> Array:
-    """Uniform numbers in the recipe's range, else floats in [-1, 1] and integers in {0, 1}.
-
-    PCG64's raw stream is the same in every numpy version, its distributions are not.
-    """
-    seed = hashlib.sha256(f"{value.name}/{turn}".encode()).digest()
-    shape = tuple(size for size in shape_of(value) or () if isinstance(size, int))
-    count = int(np.prod(shape, dtype=np.int64))
-    raw = np.random.PCG64(int.from_bytes(seed[:16])).random_raw(count)
-    unit = (np.asarray(raw, np.uint64) >> np.uint64(11)).astype(np.float64) * 2.0**-53
-    dtype = _numpy_type(value)
-    if dtype.kind in "iub":
-        low, high = spec.get("range") or (0, 1)
-        numbers = np.floor(low + unit * (high - low + 1))
-    else:
-        low, high = spec.get("range") or (-1.0, 1.0)
-        numbers = low + unit * (high - low)
-    array: Array = numbers.astype(dtype).reshape(shape)
-    return array
+    """Numbers of an input, in the recipe's range where it gives one."""
+    shape = [size for size in shape_of(value) or () if isinstance(size, int)]
+    return random_numbers(
+        value.name, turn, dtype=_numpy_type(value), shape=shape, between=spec.get("range")
+    )
 
 
 def _numpy_type(value: ValueInfoProto) -> np.dtype[Any]:

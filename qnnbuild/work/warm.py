@@ -13,6 +13,10 @@ MODULES = (
     "qnnbuild.work.convert_ort",
     "qnnbuild.work.fetch",
     "qnnbuild.work.prepare",
+    "qnnbuild.work.quantize_ort",
+    "qnnbuild.work.verdict",
+    "qnnbuild.work.verify_ort",
+    "qnnbuild.work.reference",
 )
 """Importing all of them takes about a second, once instead of for each action."""
 

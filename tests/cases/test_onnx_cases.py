@@ -56,7 +56,7 @@ def prepared(name: str, folder: Path) -> Run:
         folder,
         params=PREPARE,
         inputs={"model": model},
-        outputs=("model", "names", "report"),
+        outputs=("model", "baseline", "names", "report"),
     )
 
 
@@ -113,7 +113,7 @@ def test_double_inputs_compile_once_the_recipe_casts_them(tmp_path: Path) -> Non
         tmp_path,
         params=wishes,
         inputs={"model": model},
-        outputs=("model", "names", "report"),
+        outputs=("model", "baseline", "names", "report"),
     )
 
     assert which_compile([tmp_path / "out" / "model"]) == [True]
@@ -136,7 +136,7 @@ def test_borders_of_another_type_compile(
         tmp_path,
         params={**PREPARE, **wish},
         inputs={"model": model},
-        outputs=("model", "names", "report"),
+        outputs=("model", "baseline", "names", "report"),
     )
 
     assert which_compile([tmp_path / "out" / "model"]) == [True]
@@ -150,7 +150,7 @@ def test_what_the_cpu_may_do_is_told_and_not_refused(name: str, tmp_path: Path) 
         tmp_path,
         params={**PREPARE, "cpu_fallback": "allow"},
         inputs={"model": model},
-        outputs=("model", "names", "report"),
+        outputs=("model", "baseline", "names", "report"),
     )
 
     assert len([n for n in run.warnings if "runs on the CPU" in n.message]) == 1

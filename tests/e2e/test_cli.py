@@ -225,7 +225,7 @@ def test_a_new_repo_has_no_mistakes_and_a_workflow_that_reads(
     workflow = yaml.safe_load((new.root / ".github/workflows/build.yml").read_text())
 
     assert (done.code, done.out, done.err) == (0, "", "made new; now: cd new && doit\n")
-    assert new.qnnbuild("check").err == "1 recipe, 4 targets, 11 actions: no mistakes\n"
+    assert new.qnnbuild("check").err == "1 recipe, 4 targets, 21 actions: no mistakes\n"
     assert [step["run"] for step in workflow["jobs"]["build"]["steps"] if "run" in step] == [
         "pip install -r requirements.txt",
         "qnnbuild check",
@@ -252,11 +252,11 @@ def test_a_new_repo_builds_at_once(fresh: SmallRepo, tmp_path: Path) -> None:
     done = new.doit()
     index = json.loads((new.root / "build" / "index.json").read_text())
 
-    assert (done.code, done.summary) == (0, "made 11")
+    assert (done.code, done.summary) == (0, "made 21")
     assert index["published"] == [
         f"silero-vad/{chip}" for chip in ("SM8550", "SM8650", "SM8750", "SM8850")
     ]
-    assert new.doit().summary == "nothing to do: reused 11"
+    assert new.doit().summary == "nothing to do: reused 21"
     shutil.rmtree(new.root / ".qnnbuild")
 
 

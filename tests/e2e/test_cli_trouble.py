@@ -103,6 +103,7 @@ def test_a_file_that_is_no_text_has_a_place(file: str, repo: SmallRepo) -> None:
 
 @pytest.mark.parametrize("file", ["chips.yaml", "qnnbuild.yaml"])
 def test_a_folder_in_the_place_of_a_file_is_told(file: str, repo: SmallRepo) -> None:
+    (repo.root / file).unlink(missing_ok=True)
     (repo.root / file).mkdir()
     for done in (repo.qnnbuild("check"), repo.doit()):
         assert (done.code, done.out) == (6, "")

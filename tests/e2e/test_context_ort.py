@@ -107,8 +107,10 @@ def test_nodes_that_the_npu_does_not_take_are_named_and_nothing_is_made(
 def test_nodes_on_the_cpu_are_told_where_that_is_allowed(workers: Workers, tmp_path: Path):
     made = compiled(workers, tmp_path / "run", with_erf(), cpu_fallback="allow")
 
-    assert made.warnings == [["1 of 3 nodes run on the CPU: gelu/erf (Erf)", "graph"]]
+    told = "1 of 3 nodes, 0.00% of the multiply-adds, run on the CPU: gelu/erf (Erf)"
+    assert made.warnings == [[told, "graph"]]
     assert made.facts["ep_context_nodes"] == 2
+    assert made.facts["cpu_share_of_multiply_adds"] == 0.0
     assert made.facts["cpu_nodes"] == [
         {
             "node": "gelu/erf",

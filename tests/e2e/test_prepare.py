@@ -33,7 +33,7 @@ from qnnbuild.work.prepare import prepare
 from tests.working import PREPARE, run_work
 folder = Path(sys.argv[1])
 run_work(prepare, folder, params=PREPARE, inputs={"model": folder / "staged"},
-         outputs=("model", "names", "report"))
+         outputs=("model", "baseline", "names", "report"))
 """
 
 
@@ -54,6 +54,8 @@ def test_every_process_makes_the_same_bytes(case: str, tmp_path: Path) -> None:
         made.append(bytes_of(folder))
 
     assert sorted(made[0]) == [
+        "out/baseline/baseline.json",
+        "out/baseline/model.onnx",
         "out/model/model.onnx",
         "out/names/names.json",
         "out/report/report.json",
@@ -74,7 +76,7 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, bool],
             folder,
             params={**PREPARE, "repairs": repairs},
             inputs={"model": written(BROKEN[case](), folder / "source")},
-            outputs=("model", "names", "report"),
+            outputs=("model", "baseline", "names", "report"),
         )
         folders.append(folder / "out" / "model")
     return dict(zip(wanted, which_compile(folders), strict=True))
@@ -103,7 +105,7 @@ def test_an_if_on_a_frozen_input_compiles(tmp_path: Path) -> None:
         tmp_path,
         params={**PREPARE, "constants": {"sr": 16000}},
         inputs={"model": written(made, tmp_path / "source")},
-        outputs=("model", "names", "report"),
+        outputs=("model", "baseline", "names", "report"),
     )
 
     assert which_compile([tmp_path / "out" / "model"]) == [True]

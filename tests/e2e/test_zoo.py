@@ -15,6 +15,8 @@ pytestmark = pytest.mark.slow
 
 CHIP = "SM8750"
 CHIPS = re.compile(r"^chips: .*$", re.MULTILINE)
+LONG_S = 1200  # each graph runs on the emulator, too
+EXPECTED = re.compile(r"^    expect_failure:\n(?:      .*\n)+", re.MULTILINE)
 LETTING_THROUGH = ("PIP_", "SSL_", "REQUESTS_", "HTTP", "http", "NO_PROXY", "no_proxy")
 
 
@@ -23,25 +25,27 @@ def zoo(tmp_path_factory: pytest.TempPathFactory) -> SmallRepo:
     """This repo's recipes, each for one chip; downloads go the way of the user's own pip."""
     outside = {k: v for k, v in os.environ.items() if k.startswith(LETTING_THROUGH)}
     repo = SmallRepo.make(tmp_path_factory.mktemp("zoo") / "repo", **outside)
+    repo.timeout_s = LONG_S
     shutil.copytree(REPO / "recipes", repo.root / "recipes", dirs_exist_ok=True)
     for name in ("LICENSE", "qnnbuild.yaml"):
         shutil.copy(REPO / name, repo.root / name)
     for path in (repo.root / "recipes").glob("*.yaml"):
         text, count = CHIPS.subn(f"chips: [{CHIP}]", path.read_text())
         assert count == 1, path
-        path.write_text(text)
+        path.write_text(EXPECTED.sub("", text))  # of other chips
     return repo
 
 
 def test_every_recipe_builds(zoo: SmallRepo) -> None:
     planned = zoo.qnnbuild("plan", "--json")
     names = [action["name"] for action in json.loads(planned.out)]
+    bundles = {name for name in names if name.startswith("bundle/")}
     models = {row["model"] for row in json.loads(zoo.qnnbuild("models", "--json").out)}
     done = zoo.doit("-n", "2", "--continue")
     index = json.loads((zoo.root / "build" / "index.json").read_text())
 
     assert (done.code, done.err) == (0, "")
-    assert sorted(done.ran) == sorted(names)
+    assert bundles <= set(done.ran) <= set(names)  # what two recipes share is made once
     assert set(index["chips"]) == {CHIP}
     assert set(index["chips"][CHIP]) == models
     assert len(models) >= 10

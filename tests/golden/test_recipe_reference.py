@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
+from qnnbuild.model.precisions import MIN_SQNR_DB
 from qnnbuild.report.recipe_reference import Schema, page, reference
 
 PAGE = Path(__file__).parents[2] / "docs" / "recipe.md"
@@ -79,3 +81,15 @@ def test_each_mapping_has_a_section_and_is_described_once() -> None:
 
 def test_the_page_is_what_the_package_says(golden: Callable[[Path, str], None]) -> None:
     golden(PAGE, page())
+
+
+def test_the_manual_tells_the_bars_that_hold_without_ones_own() -> None:
+    manual = (PAGE.parent / "manual.md").read_text(encoding="utf-8")
+    table = manual.partition("| precision | dB |")[2].partition("\n\n")[0]
+    told = {
+        word: float(row.split("|")[2])
+        for row in table.splitlines()[2:]
+        for word in re.findall(r"`(\w+)`", row)
+    }
+
+    assert told == MIN_SQNR_DB

@@ -6,7 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from qnnbuild.actions.action import Action, Input, OutputOf, SourceFiles, SourceOnnx
+from qnnbuild.actions.action import (
+    Action,
+    Input,
+    OutputOf,
+    SampleFiles,
+    SourceFiles,
+    SourceOnnx,
+)
 from qnnbuild.actions.record import Tree
 from qnnbuild.digest import digest_bytes
 from qnnbuild.engine.inputs import Changed, Inputs, is_inside, stage_artifacts
@@ -109,6 +116,54 @@ def test_a_pattern_that_leaves_the_repo_is_refused(inputs, samples, tmp_path):
     assert refused(inputs, files("../secret")) == ("../secret is not in this repo", None)
     assert refused(inputs, files("../*")) == ("../* is not in this repo", None)
     assert refused(inputs, files(f"{tmp_path}/*")) == (f"{tmp_path}/* is not in this repo", None)
+
+
+# --- samples ---------------------------------------------------------------------------------
+
+
+def sample_files(*patterns: str) -> Action:
+    return takes(SampleFiles(patterns=patterns))
+
+
+def test_a_folder_of_samples_is_all_files_in_it(inputs, samples):
+    assert list(tree(inputs, sample_files("s")).files) == [
+        *("s/1.npz", "s/10.npz", "s/2.npz", "s/deep/3.npz")
+    ]
+
+
+def test_an_input_list_brings_the_files_that_it_names(inputs, samples):
+    (samples / "s" / "list.txt").write_text(
+        "# comment\nx:=1.npz y:=../t/x.txt\nx:=gone.raw y:=2.npz"
+    )
+
+    assert list(tree(inputs, sample_files("s/list.txt")).files) == [
+        *("s/list.txt", "s/1.npz", "t/x.txt", "s/2.npz")
+    ]
+
+
+def test_what_is_no_list_brings_nothing(inputs, samples):
+    (samples / "s" / "list.txt").write_text("x:=../../secret y:=1.npz")
+
+    assert list(tree(inputs, sample_files("s/list.txt")).files) == ["s/list.txt"]
+
+
+@pytest.mark.parametrize(
+    ("action", "folders"),
+    [
+        (files("t/x.txt"), []),
+        (files("s/*.npz"), ["s"]),
+        (files("s/**"), ["s", "s/deep"]),
+        (files("*/*.npz"), [".", "s", "t"]),
+        (sample_files("s"), ["s", "s/deep"]),
+        (sample_files("t/x.txt"), []),
+    ],
+)
+def test_folders_where_a_new_file_would_count_are_watched(inputs, samples, action, folders):
+    watched = inputs.watched(action, "source")
+    found = {path.relative_to(samples).as_posix() for path in watched if path.is_dir()}
+
+    assert found == set(folders)
+    assert set(inputs.files(action, "source").values()) <= set(watched)
 
 
 # --- what is missing -------------------------------------------------------------------------

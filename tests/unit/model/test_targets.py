@@ -7,6 +7,7 @@ from functools import cache
 from qnnbuild.errors import Problem
 from qnnbuild.model.chips import Chips, packaged_chips
 from qnnbuild.model.recipe import (
+    Bars,
     BundleOptions,
     ContextOptions,
     ExportSource,
@@ -17,9 +18,11 @@ from qnnbuild.model.recipe import (
     License,
     OutputSpec,
     PypiSource,
+    Samples,
     Source,
     Target,
     UrlSource,
+    Verify,
 )
 from qnnbuild.model.settings import Settings, read_settings
 from qnnbuild.model.targets import read_good_recipes, read_recipes
@@ -75,6 +78,7 @@ def test_the_smallest_recipe_is_one_target_a_chip() -> None:
                     source=PypiSource(
                         pypi="silero-vad==6.2.1", member="silero_vad/data/x.onnx", sha256=SHA
                     ),
+                    verify=Verify(samples=Samples(random=2), bars=Bars(min_sqnr_db=30.0)),
                 ),
             ),
             context=ContextOptions(),
@@ -144,6 +148,10 @@ graphs:
         precision="fp32",
         cpu_fallback="allow",
         samples=("recipes/samples/*.npz",),
+        verify=Verify(
+            samples=Samples(files=("recipes/samples/*.npz",), at_most=4),
+            bars=Bars(min_sqnr_db=40.0),
+        ),
         options={
             "ort": {
                 "vtcm_mb": 8,

@@ -77,7 +77,7 @@ def test_samples_are_an_input_of_their_own() -> None:
     action = prepared(replace(GRAPH, samples=("calib/*.npz",)), source)
 
     assert action.inputs == {"model": source, "samples": SourceFiles(patterns=("calib/*.npz",))}
-    assert action.outputs == ("model", "names", "report")
+    assert action.outputs == ("model", "baseline", "names", "report")
     assert action.call == "qnnbuild.work.prepare:prepare"
 
 

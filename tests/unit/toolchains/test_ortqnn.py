@@ -128,8 +128,8 @@ def test_fp16_needs_a_chip_that_has_it():
         (
             "'vad' cannot be fp16 on SM7325: SM7325 has no fp16",
             (
-                "precision: qdq, with a quantized model; for this chip only: "
-                "only: {SM7325: {precision: qdq}}"
+                "precision: w8a16, with calibration; for this chip only: "
+                "only: {SM7325: {precision: w8a16}}"
             ),
         )
     ]

@@ -36,9 +36,8 @@ def run(made: ModelProto, folder: Path, *, samples: Path | None = None, **wishes
     if samples is not None:
         inputs["samples"] = samples
     params = {**PREPARE, **wishes}
-    return run_work(
-        prepare, folder, params=params, inputs=inputs, outputs=("model", "names", "report")
-    )
+    outputs = ("model", "baseline", "names", "report")
+    return run_work(prepare, folder, params=params, inputs=inputs, outputs=outputs)
 
 
 def report(folder: Path) -> Mapping[str, Any]:
@@ -70,6 +69,7 @@ def test_the_report_says_what_was_made_and_how(tmp_path: Path) -> None:
         "functions_inlined": [],
         "inputs": [{"dtype": "float32", "layout": "NCHW", "name": "x", "shape": [1, 3, 8, 8]}],
         "ir": 9,
+        "multiply_adds": 3888,
         "on_cpu": [],
         "operator_notes": {"ai.onnx:Conv": "3d supported since 1.18.0"},
         "operators": {"ai.onnx:Conv": 1, "ai.onnx:Relu": 1},
@@ -197,7 +197,7 @@ def test_a_model_beyond_the_limit_keeps_its_weights_beside(
         tmp_path,
         params={**PREPARE, "inputs": {"x": {"shape": [1, 64]}}},
         inputs={"model": tmp_path / "source"},
-        outputs=("model", "names", "report"),
+        outputs=("model", "baseline", "names", "report"),
     )
     files = {file.name: file.stat().st_size for file in (tmp_path / "out" / "model").iterdir()}
 
@@ -221,6 +221,51 @@ def test_frozen_inputs_leave_the_borders(tmp_path: Path) -> None:
     assert report(tmp_path)["branches_taken"] == ["If_y"]
 
 
+def test_the_baseline_is_the_original_with_fixed_shapes_constants_and_outputs(
+    tmp_path: Path,
+) -> None:
+    made = model(
+        "g (float[N, 4] x, float k) => (float[N, 4] y, float[N, 4] z) {"
+        " i = Identity (x) y = Mul (i, k) z = Neg (y) }"
+    )
+    run(
+        made,
+        tmp_path,
+        inputs={"x": {"shape": [1, 4]}},
+        constants={"k": 3.0},
+        outputs=[{"name": "y", "dtype": None}],
+    )
+    baseline = onnx.load(str(tmp_path / "out/baseline/model.onnx"))
+
+    assert text(baseline) == ["i = Identity(x)", "y = Mul(i, k)"]
+    assert shape_of(baseline.graph.input[0]) == (1, 4)
+    assert [value.name for value in baseline.graph.input] == ["x"]
+    assert json.loads((tmp_path / "out/baseline/baseline.json").read_text()) == {
+        "is": "the original"
+    }
+
+
+def test_the_baseline_keeps_its_side_files(tmp_path: Path) -> None:
+    (tmp_path / "source" / "weights").mkdir(parents=True)
+    onnx.save_model(
+        conv(),
+        str(tmp_path / "source" / "model.onnx"),
+        save_as_external_data=True,
+        location="weights/w.data",
+        size_threshold=0,
+    )
+    run_work(
+        prepare,
+        tmp_path,
+        params={**PREPARE, "inputs": FIXED},
+        inputs={"model": tmp_path / "source"},
+        outputs=("model", "baseline", "names", "report"),
+    )
+    baseline = onnx.load(str(tmp_path / "out/baseline/model.onnx"))
+
+    assert np.array_equal(onnx.numpy_helper.to_array(baseline.graph.initializer[0]), WEIGHTS)
+
+
 def test_an_original_that_does_not_run_is_told(tmp_path: Path) -> None:
     made = model(
         "g (float[1, 4] x, int64 sr) => (float[A, B] y) {"
@@ -234,6 +279,10 @@ def test_an_original_that_does_not_run_is_told(tmp_path: Path) -> None:
     assert here.warnings[0].message.startswith(
         "prepared and original cannot be compared: the original does not run on the CPU: "
     )
+    assert text(onnx.load(str(tmp_path / "out/baseline/model.onnx"))) == ["y = Neg(x)"]
+    assert json.loads((tmp_path / "out/baseline/baseline.json").read_text()) == {
+        "is": "the prepared model"
+    }
 
 
 def test_bfloat16_at_the_borders_is_not_compared(tmp_path: Path) -> None:

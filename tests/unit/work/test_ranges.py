@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
+from onnx import ModelProto
 
 from qnnbuild.work.onnx_files import read_whole
 from qnnbuild.work.ranges import check_ranges
@@ -118,3 +119,54 @@ def test_a_scale_of_zero_is_refused() -> None:
         check_ranges(run(), made, HERE, fp16=False)
 
     assert caught.value.message == "the scale 's' is not greater than 0"
+    assert caught.value.facts == (
+        ("used by", "node 'q' (QuantizeLinear)"),
+        ("tensor", "x"),
+        ("value", "0"),
+    )
+
+
+def by_channel(scales: list[float], zeros: list[int], dtype: type) -> ModelProto:
+    return model(
+        "g (float[1, 4] x) => (float[1, 3] y) {"
+        " [d] f = DequantizeLinear <axis = 1> (w, s, z) y = MatMul (x, f) }",
+        w=np.zeros((4, 3), dtype),
+        s=np.asarray(scales, np.float32),
+        z=np.asarray(zeros, dtype),
+    )
+
+
+def test_the_channel_of_a_scale_of_zero_is_told() -> None:
+    made = by_channel([0.1, 0.2, np.nan], [0, 0, 0], np.int8)
+
+    with pytest.raises(WorkError, match="the scale 's' is not greater than 0") as caught:
+        check_ranges(run(), made, HERE, fp16=False)
+
+    assert caught.value.facts == (
+        ("used by", "node 'd' (DequantizeLinear)"),
+        ("tensor", "w"),
+        ("channel", "2, the first of 1 in 3"),
+        ("value", "nan"),
+    )
+
+
+def test_zero_points_for_each_channel_must_be_the_middle() -> None:
+    made = by_channel([0.1, 0.1, 0.1], [0, 3, -1], np.int8)
+
+    with pytest.raises(WorkError) as caught:
+        check_ranges(run(), made, HERE, fp16=False)
+
+    assert caught.value.message == ("the zero points 'z' are one for each channel and not all 0")
+    assert caught.value.facts == (
+        ("used by", "node 'd' (DequantizeLinear)"),
+        ("tensor", "w"),
+        ("channel", "1, the first of 2 in 3"),
+        ("value", "3"),
+    )
+
+
+def test_the_middle_of_an_unsigned_type_is_no_zero() -> None:
+    here = run()
+    check_ranges(here, by_channel([0.1] * 3, [128] * 3, np.uint8), HERE, fp16=False)
+
+    assert here.warnings == []

@@ -1,0 +1,211 @@
+"""The actions of one model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from qnnbuild.actions.action import Action, OutputOf
+from qnnbuild.model.recipe import Chip, ExportSource, Graph, Source, Target
+from qnnbuild.plans.names import Names, Use, unit_name, uses_of
+from qnnbuild.plans.proof import Chain, Proof, fails, verdict_name
+from qnnbuild.plans.search import Search
+from qnnbuild.steps.bundle import Part, bundle
+from qnnbuild.steps.context import context
+from qnnbuild.steps.convert import convert
+from qnnbuild.steps.export import export, export_output, together
+from qnnbuild.steps.fetch import LICENSE, MODEL, fetch
+from qnnbuild.steps.prepare import prepare
+from qnnbuild.steps.samples import calibrate, feeds
+from qnnbuild.toolchains.work import Toolchain
+
+
+class ModelPlan:
+    """The actions of one model. Chips share all before context unless `only:` divides them."""
+
+    def __init__(self, targets: Sequence[Target], toolchains: Mapping[str, Toolchain]) -> None:
+        self.model = targets[0].model
+        self.targets = targets
+        self.toolchains = toolchains
+        self.names = Names()
+        self.before_convert: list[Action] = []
+        self.sources = self._sources()
+
+    def actions(self) -> Iterator[Action]:
+        for action, _ in self.sources.values():
+            yield action
+        chains = {
+            id(target): [self._chain(Use(target, graph)) for graph in target.graphs]
+            for target in self.targets
+        }
+        yield from self.before_convert
+        proof = Proof([chain for some in chains.values() for chain in some], self.names)
+        for target in self.targets:
+            toolchain = self.toolchains[target.toolchain]
+            parts = []
+            for chain in chains[id(target)]:
+                yield from (chain.prepared, chain.converted)
+                if chain.use.graph.expect_failure is not None:
+                    yield from proof.expected(chain, toolchain)
+                if fails(target):
+                    continue
+                yield chain.compiled
+                run = proof.run_for(chain)
+                if run is chain:
+                    yield from proof.actions(chain, toolchain)
+                parts.append(_part(chain, run))
+            if parts:
+                yield self._bundle(target, parts)
+
+    def _chain(self, use: Use) -> Chain:
+        """prepare, convert, context of one use, and what calibrates it."""
+        toolchain = self.toolchains[use.target.toolchain]
+        action, output = self.sources[use.graph.source]
+        source = OutputOf(action=action.name, output=output)
+        chip = use.target.chip.name
+        prepared = self.names.shared(
+            f"prepare/{use.base}",
+            use,
+            lambda name: prepare(use.target, use.graph, source, name),
+        )
+        calibrated = self._calibrated(use, prepared.name)
+        converted = self._converted(use, prepared.name, calibrated)
+        compiled = context(
+            use.target,
+            use.graph,
+            toolchain,
+            prepared=prepared.name,
+            converted=converted.name,
+            name=f"context/{use.base}@{chip}",
+        )
+        return Chain(use=use, prepared=prepared, converted=converted, compiled=compiled)
+
+    def _converted(self, use: Use, prepared: str, calibrated: str | None) -> Action:
+        toolchain = self.toolchains[use.target.toolchain]
+        if use.graph.auto_from and calibrated is not None:
+            search = Search(
+                use=use,
+                names=self.names,
+                toolchain=toolchain,
+                prepared=prepared,
+                calibrated=calibrated,
+                chip=self._judging(use),
+            )
+            found = search.converted()
+            self.before_convert += search.actions
+            return found
+        return self.names.shared(
+            f"convert/{use.base}+{use.graph.precision}",
+            use,
+            lambda name: convert(
+                use.target, use.graph, toolchain, prepared, calibrated=calibrated, name=name
+            ),
+        )
+
+    def _judging(self, use: Use) -> Chip:
+        """One chip for all that search the same: one that is known to work, where there is one."""
+        same = [
+            (graph, target.chip)
+            for target in self.targets
+            for graph in target.graphs
+            if Use(target, graph).base == use.base and graph.precision == use.graph.precision
+        ]
+        working = [chip for graph, chip in same if graph.expect_failure is None]
+        return working[0] if working else same[0][1]
+
+    def _calibrated(self, use: Use, prepared: str) -> str | None:
+        """The action whose feeds quantizing measures; None where nothing is measured."""
+        given = use.graph.calibration
+        if given is None:
+            return None
+        fed = None
+        if given.python is not None:
+            fed = self.names.shared(
+                f"feeds/{use.base}/calibration",
+                use,
+                lambda name: feeds(use.target, use.graph, given, name),
+            )
+            self.before_convert.append(fed)
+        action = self.names.shared(
+            f"calibrate/{use.base}",
+            use,
+            lambda name: calibrate(
+                use.target,
+                use.graph,
+                prepared=prepared,
+                feeds=fed.name if fed else None,
+                name=name,
+            ),
+        )
+        self.before_convert.append(action)
+        return action.name
+
+    def _bundle(self, target: Target, parts: Sequence[Part]) -> Action:
+        variant = f"/{target.variant}" if target.variant else ""
+        return bundle(
+            target,
+            parts,
+            license_text=self._licence(target),
+            name=f"bundle/{target.model}{variant}@{target.chip.name}",
+        )
+
+    def _licence(self, target: Target) -> OutputOf | None:
+        """The licence's text out of the source's package, where the recipe takes it from there."""
+        for graph in target.graphs:
+            action, _ = self.sources[graph.source]
+            if LICENSE in action.outputs:
+                return OutputOf(action=action.name, output=LICENSE)
+        return None
+
+    def _sources(self) -> dict[Source, tuple[Action, str]]:
+        """source → the action that has its ONNX file, and which output."""
+        uses = uses_of(self.targets)
+        exports = together(use[0].graph for use in uses.values())
+        units: list[tuple[Source, ...]] = [
+            (source,) for source in uses if not isinstance(source, ExportSource)
+        ]
+        units += [tuple(dict.fromkeys(g.source for g in graphs)) for graphs in exports]
+        found: dict[Source, tuple[Action, str]] = {}
+        for unit in units:
+            name = unit_name(unit, units, uses)
+            first = uses[unit[0]][0]
+            if isinstance(first.graph.source, ExportSource):
+                graphs = [uses[source][0].graph for source in unit]
+                action = self._export(first, graphs, name)
+                for graph in graphs:
+                    found[graph.source] = (action, export_output(graph, graphs))
+            else:
+                found[unit[0]] = (self._fetch(first, name), MODEL)
+        return found
+
+    def _export(self, use: Use, graphs: Sequence[Graph], name: str) -> Action:
+        return self.names.shared(
+            f"export/{self.model}{name}",
+            use,
+            lambda n: export(graphs, name=n, group=self.model),
+        )
+
+    def _fetch(self, use: Use, name: str) -> Action:
+        source = use.graph.source
+        assert not isinstance(source, ExportSource)
+        return self.names.shared(
+            f"fetch/{self.model}{name}",
+            use,
+            lambda n: fetch(
+                source,
+                name=n,
+                group=self.model,
+                places=use.graph.places,
+                license_member=use.target.license.member,
+            ),
+        )
+
+
+def _part(chain: Chain, run: Chain | None) -> Part:
+    return Part(
+        graph=chain.use.graph,
+        prepared=chain.prepared.name,
+        converted=chain.converted.name,
+        compiled=chain.compiled.name,
+        verdict=verdict_name(run) if run else None,
+        run_on=run.use.target.chip.name if run else None,
+    )

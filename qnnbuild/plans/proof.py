@@ -1,0 +1,179 @@
+"""Which binaries are run before they ship, and the actions that do it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from qnnbuild.actions.action import Action, OutputOf
+from qnnbuild.model.patterns import matches_chip
+from qnnbuild.plans.names import Names, Use
+from qnnbuild.steps.expected import Steps, expected
+from qnnbuild.steps.samples import feeds, references, samples
+from qnnbuild.steps.verify import metric, reference, verdict, verify
+
+if TYPE_CHECKING:
+    from qnnbuild.model.recipe import Target
+    from qnnbuild.toolchains.work import Toolchain
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chain:
+    """One graph of one target, and what prepared, converted and compiled it."""
+
+    use: Use
+    prepared: Action
+    converted: Action
+    compiled: Action
+
+    @property
+    def kin(self) -> tuple[str, int]:
+        """Chips of one HTP generation that get the same model stand for one another."""
+        return self.converted.name, self.use.target.chip.arch
+
+
+class Proof:
+    """Runs one chip of each generation, or those that the recipe wants; judges each graph apart."""
+
+    def __init__(self, chains: Sequence[Chain], names: Names) -> None:
+        self.names = names
+        self.chosen: dict[tuple[str, int], Chain] = {}
+        for chain in chains:
+            if self._is_wanted(chain) and not fails(chain.use.target):
+                self.chosen.setdefault(chain.kin, chain)
+
+    def _is_wanted(self, chain: Chain) -> bool:
+        chips = chain.use.graph.verify.chips
+        if chips in (("generations",), ("all",)):
+            return True
+        return chips != ("none",) and any(matches_chip(p, chain.use.target.chip) for p in chips)
+
+    def run_for(self, chain: Chain) -> Chain | None:
+        """Whose binary is run to judge this one: its own, that of its kin, or nobody's."""
+        if chain.use.graph.verify.chips != ("generations",) and self._is_wanted(chain):
+            return chain
+        return self.chosen.get(chain.kin)
+
+    def actions(self, chain: Chain, toolchain: Toolchain) -> Iterator[Action]:
+        """samples, reference, verify, metrics and, last, the verdict on the chain's own binary."""
+        use = chain.use
+        taken = list(self._samples(chain))
+        yield from taken
+        shown = OutputOf(action=taken[-1].name, output="feeds")
+        recorded = None
+        if use.graph.verify.reference:
+            outputs = self._recorded(chain, taken[-1].name)
+            yield outputs
+            recorded = OutputOf(action=outputs.name, output="recorded")
+        referred = self._shared(
+            "reference",
+            use,
+            lambda name: reference(
+                use.target,
+                use.graph,
+                prepared=chain.prepared.name,
+                samples=shown,
+                recorded=recorded,
+                name=name,
+            ),
+        )
+        yield referred
+        verified = verify(
+            use.target,
+            use.graph,
+            toolchain,
+            compiled=chain.compiled.name,
+            referred=referred.name,
+            samples=shown,
+            recorded=recorded,
+            name=f"verify/{use.base}@{use.target.chip.name}",
+        )
+        yield verified
+        yield from self._judged(chain, verified, referred, shown)
+
+    def _recorded(self, chain: Chain, shown: str) -> Action:
+        use = chain.use
+        return self._shared(
+            "references",
+            use,
+            lambda name: references(
+                use.target, use.graph, prepared=chain.prepared.name, samples=shown, name=name
+            ),
+        )
+
+    def expected(self, chain: Chain, toolchain: Toolchain) -> Iterator[Action]:
+        """For a graph that is known to fail: what it is run with, and one action for the rest."""
+        failure = chain.use.graph.expect_failure
+        assert failure is not None
+        steps = Steps(compiled=chain.compiled)
+        if self._is_wanted(chain):
+            proved = list(self.actions(chain, toolchain))
+            by_step = {action.step: action for action in proved}
+            metrics = {str(a.params["name"]): a for a in proved if a.step == "metric"}
+            yield from (a for a in proved if a.step not in ("verify", "metric", "verdict"))
+            steps = Steps(
+                compiled=chain.compiled,
+                verified=by_step["verify"],
+                metrics=metrics,
+                judged=by_step["verdict"],
+            )
+        use = chain.use
+        name = f"expect/{use.base}@{use.target.chip.name}"
+        yield expected(use.target, use.graph, steps, failure, name=name)
+
+    def _samples(self, chain: Chain) -> Iterator[Action]:
+        use, given = chain.use, chain.use.graph.verify.samples
+        fed = None
+        if given.python is not None:
+            fed = self._shared("feeds", use, lambda name: feeds(use.target, use.graph, given, name))
+            yield fed
+        yield self._shared(
+            "samples",
+            use,
+            lambda name: samples(
+                use.target,
+                use.graph,
+                prepared=chain.prepared.name,
+                feeds=fed.name if fed else None,
+                name=name,
+            ),
+        )
+
+    def _judged(
+        self, chain: Chain, verified: Action, referred: Action, shown: OutputOf
+    ) -> Iterator[Action]:
+        use = chain.use
+        chip = use.target.chip.name
+        measured: dict[str, str] = {}
+        for measure in use.graph.verify.metrics:
+            action = metric(
+                use.target,
+                use.graph,
+                measure,
+                verified=verified.name,
+                referred=referred.name,
+                samples=shown,
+                name=f"metric/{use.base}/{measure.name}@{chip}",
+            )
+            measured[measure.name] = action.name
+            yield action
+        yield verdict(
+            use.target,
+            use.graph,
+            verified=verified.name,
+            metrics=measured,
+            name=verdict_name(chain),
+        )
+
+    def _shared(self, kind: str, use: Use, make: Callable[[str], Action]) -> Action:
+        return self.names.shared(f"{kind}/{use.base}", use, make)
+
+
+def fails(target: Target) -> bool:
+    """Whether a graph of it is known to fail, so that it makes no bundle."""
+    return any(graph.expect_failure is not None for graph in target.graphs)
+
+
+def verdict_name(chain: Chain) -> str:
+    return f"verdict/{chain.use.base}@{chain.use.target.chip.name}"

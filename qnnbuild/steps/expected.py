@@ -1,0 +1,65 @@
+"""expect: a graph that is known to fail on a chip. It makes no bundle; that it works is told."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from qnnbuild.actions.action import Action, Input
+from qnnbuild.digest import Json
+from qnnbuild.model.recipe import ExpectedFailure, Graph, Target
+
+CALLS = {"qnnbuild.work.context_ort:context": "qnnbuild.work.expected_ort:expected"}
+"""How a context is compiled → what does this, runs and judges it, and wants one of it to fail."""
+
+SHARED = ("samples", "reference", "recorded")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Steps:
+    """The actions that a good graph would get. They are parts of the one here, in no plan."""
+
+    compiled: Action
+    verified: Action | None = None  # None: nothing is run
+    metrics: Mapping[str, Action] = field(default_factory=dict)
+    judged: Action | None = None
+
+
+def expected(
+    target: Target, graph: Graph, steps: Steps, failure: ExpectedFailure, *, name: str
+) -> Action:
+    """One action for all of `steps`; good when one of them fails."""
+    inputs: dict[str, Input] = dict(steps.compiled.inputs)
+    tools = steps.compiled.tools
+    if steps.verified is not None:
+        given = steps.verified.inputs
+        inputs |= {name: given[name] for name in SHARED if name in given}
+        tools += steps.verified.tools
+    for measure, action in steps.metrics.items():
+        inputs[f"code-{measure}"] = action.inputs["code"]
+        tools += action.tools
+    return Action(
+        name=name,
+        step="expect",
+        call=CALLS[steps.compiled.call or ""],
+        params={
+            "context": dict(steps.compiled.params),
+            "verify": _params(steps.verified),
+            "metrics": {name: _params(action) for name, action in steps.metrics.items()},
+            "verdict": _params(steps.judged),
+            "reason": failure.reason,
+            "issue": failure.issue,
+        },
+        inputs=inputs,
+        outputs=("failure",),
+        tools=tuple(dict.fromkeys(tools)),
+        env=steps.compiled.env,
+        deadline_s=graph.deadline_s,
+        places=graph.places,
+        group=target.model,
+        about=f"{graph.name} fails on {target.chip.name}: {failure.reason}",
+    )
+
+
+def _params(action: Action | None) -> dict[str, Json] | None:
+    return None if action is None else dict(action.params)

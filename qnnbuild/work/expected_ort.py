@@ -1,0 +1,105 @@
+"""expected: what is known to fail is tried, and has to fail still."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from qnnbuild.work.context_ort import context
+from qnnbuild.work.metric import metric
+from qnnbuild.work.run import Run, WorkError
+from qnnbuild.work.verdict import verdict
+from qnnbuild.work.verify_ort import verify
+
+Work = Callable[[Run], None]
+
+
+def expected(run: Run) -> None:
+    """Inputs of context, verify and metric (their code as "code-NAME") → output "failure".
+
+    `params`: each one's own, verify and verdict None where nothing is run; reason, issue.
+    """
+    failed = _failure(run)
+    if failed is None:
+        raise WorkError(
+            f"'{run.params['context']['graph']}' is known to fail, and works now",
+            place="expect_failure",
+            facts=[("known as", run.params["reason"])],
+            hint="take expect_failure away",
+            exit_code=5,
+        )
+    step, error = failed
+    said = {
+        "step": step,
+        "message": error.message,
+        "facts": [list(fact) for fact in error.facts],
+        "hint": error.hint,
+        "reason": run.params["reason"],
+        "issue": run.params["issue"],
+    }
+    text = json.dumps(said, indent=1, ensure_ascii=False, sort_keys=True)
+    (run.outputs["failure"] / "failure.json").write_text(text + "\n", encoding="utf-8")
+
+
+def _failure(run: Run) -> tuple[str, WorkError] | None:
+    """The step that fails and how; None when all of them work."""
+    step = "context"
+    try:
+        outputs: tuple[str, ...] = ("context", "facts")
+        made = _do(context, run, step, given=("model", "names"), made={}, outputs=outputs)
+        if run.params["verify"] is None:
+            return None
+        step = "verify"
+        needed = ("samples", "reference", *(n for n in ("recorded",) if n in run.inputs))
+        made |= _do(verify, run, step, given=needed, made=made, outputs=("outputs", "numbers"))
+        step = "metric"
+        values = _metrics(run, made)
+        step = "verdict"
+        judged = {"numbers": made["numbers"], **values}
+        _do(verdict, run, step, made=judged, outputs=("verdict",))
+    except WorkError as error:
+        return step, error
+    return None
+
+
+def _metrics(run: Run, made: Mapping[str, Path]) -> dict[str, Path]:
+    found: dict[str, Path] = {}
+    for name, params in run.params["metrics"].items():
+        shown = {
+            "code": run.inputs[f"code-{name}"],
+            "outputs": made["outputs"],
+            "reference": run.inputs["reference"],
+            "samples": run.inputs["samples"],
+        }
+        outputs = {"values": _folder(f"metric-{name}/values")}
+        metric(Run(params=params, inputs=shown, outputs=outputs))
+        found[f"values-{name}"] = outputs["values"]
+    return found
+
+
+def _do(
+    work: Work,
+    run: Run,
+    name: str,
+    *,
+    given: tuple[str, ...] = (),
+    made: Mapping[str, Path],
+    outputs: tuple[str, ...],
+) -> dict[str, Path]:
+    """One step's work with inputs of ours and of the steps before; its outputs' folders."""
+    found = {output: _folder(f"{name}/{output}") for output in outputs}
+    one = Run(
+        params=run.params[name],
+        inputs={**made, **{given_one: run.inputs[given_one] for given_one in given}},
+        outputs=found,
+    )
+    work(one)
+    run.peak_bytes = max(run.peak_bytes, one.peak_bytes)
+    return found
+
+
+def _folder(name: str) -> Path:
+    folder = Path("steps") / name
+    folder.mkdir(parents=True)
+    return folder

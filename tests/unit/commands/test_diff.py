@@ -1,0 +1,179 @@
+"""qnnbuild diff: two builds, what changed, what got worse."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from qnnbuild.cli import main
+
+NODE = {"node": "ceil", "operator": "Ceil", "reason": "no kernel"}
+
+
+def manifest(
+    *, chip: str = "SM8750", cpu: tuple[dict[str, str], ...] = (), **changed: Any
+) -> dict[str, Any]:
+    graph = {
+        "precision": changed.get("precision", "w8a16"),
+        "quantization": {"nodes": changed.get("nodes", {"16": 8})},
+        "on_cpu": list(cpu),
+        "context": {"cpu_share_of_multiply_adds": changed.get("share", 0.0)},
+        "verified": {"outputs": {"y": {"sqnr_db": changed.get("sqnr", 31.5)}}},
+    }
+    return {
+        "manifest_version": 1,
+        "model": "vad",
+        "variant": "",
+        "chip": {"name": chip},
+        "files": {"g_ctx_qnn.bin": {"bytes": changed.get("size", 1000)}},
+        "graphs": {"g": graph},
+    }
+
+
+def written(folder: Path, *all_: dict[str, Any]) -> Path:
+    chips = {}
+    for one in all_:
+        path = f"vad/{one['chip']['name']}"
+        chips[one["chip"]["name"]] = {"vad": {"": {"path": path}}}
+        (folder / path).mkdir(parents=True)
+        (folder / path / "manifest.json").write_text(json.dumps(one))
+    (folder / "index.json").write_text(json.dumps({"index_version": 1, "chips": chips}))
+    return folder
+
+
+@pytest.fixture
+def sides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def changes(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, list[Any]]:
+    code = main(["diff", *words, "--json"])
+    found = json.loads(capsys.readouterr().out)
+    return code, [[c["what"], c["before"], c["after"], c["worse"]] for c in found["changes"]]
+
+
+def test_equal_builds_have_no_change(sides: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    written(sides / "a", manifest())
+    written(sides / "b", manifest())
+    code = main(["diff", "a", "b"])
+
+    assert (code, capsys.readouterr().out) == (0, "no change\n")
+
+
+def test_more_work_on_the_cpu_is_an_error(sides: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    written(sides / "a", manifest())
+    written(sides / "b", manifest(cpu=(NODE,), share=0.25))
+    code = main(["diff", "a", "b"])
+    said = capsys.readouterr()
+
+    assert code == 5
+    assert said.out.splitlines() == [
+        "bundle      graph  what                        before  after",
+        "vad@SM8750  g      CPU nodes                   none    ceil (Ceil)  WORSE",
+        "vad@SM8750  g      CPU share of multiply-adds  0       0.25         WORSE",
+    ]
+    assert "2 of 2 changes are for the worse: vad@SM8750 g: CPU nodes" in said.err
+
+
+def test_less_work_on_the_cpu_is_none(sides: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    written(sides / "a", manifest(cpu=(NODE,), share=0.25))
+    written(sides / "b", manifest())
+
+    assert changes(capsys, "a", "b") == (
+        0,
+        [
+            ["CPU nodes", ["ceil (Ceil)"], [], False],
+            ["CPU share of multiply-adds", 0.25, 0.0, False],
+        ],
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        ([], 0),
+        (["--fail-on", "sqnr=1"], 5),
+        (["--fail-on", "cpu,sqnr=1.5"], 5),
+        (["--fail-on", "sqnr=3"], 0),
+        (["--fail-on", "nothing"], 0),
+    ],
+)
+def test_a_fall_of_sqnr_counts_when_it_is_asked_for(
+    sides: Path, capsys: pytest.CaptureFixture[str], words: list[str], code: int
+) -> None:
+    written(sides / "a", manifest())
+    written(sides / "b", manifest(sqnr=29.5))
+
+    assert changes(capsys, "a", "b", *words) == (code, [["SQNR of y", 31.5, 29.5, code == 5]])
+
+
+def test_precision_widths_and_sizes_are_told(
+    sides: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    written(sides / "a", manifest())
+    written(sides / "b", manifest(precision="auto", nodes={"8": 6, "16": 2}, size=800))
+
+    assert changes(capsys, "a", "b") == (
+        0,
+        [
+            ["bytes", 1000, 800, False],
+            ["precision", "w8a16", "auto", False],
+            ["nodes by bits", {"16": 8}, {"8": 6, "16": 2}, False],
+        ],
+    )
+
+
+def test_bundles_come_and_go(sides: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    written(sides / "a", manifest())
+    written(sides / "b", manifest(chip="SM8550"))
+    code = main(["diff", "a", "b"])
+
+    assert code == 0
+    assert capsys.readouterr().out.splitlines()[1:] == [
+        "vad@SM8550  -      bundle  gone    there",
+        "vad@SM8750  -      bundle  there   gone",
+    ]
+
+
+def test_an_index_and_a_manifest_stand_for_their_bundles(
+    sides: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    written(sides / "a", manifest())
+    written(sides / "b", manifest(size=7))
+
+    assert changes(capsys, "a/index.json", "b/vad/SM8750/manifest.json")[1] == [
+        ["bytes", 1000, 7, False]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{}", "x.json is no bundle's manifest"),
+        ("[]", "x.json is no bundle's manifest and no index"),
+        ("{", "x.json is no JSON"),
+    ],
+)
+def test_what_is_no_manifest_is_told(
+    sides: Path, capsys: pytest.CaptureFixture[str], text: str, said: str
+) -> None:
+    (sides / "x.json").write_text(text)
+    code = main(["diff", "x.json", "x.json"])
+
+    assert code == 2
+    assert said in capsys.readouterr().err
+
+
+def test_what_is_not_there_and_what_means_nothing_are_told(
+    sides: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (sides / "empty").mkdir()
+
+    assert main(["diff", "nowhere", "empty"]) == 3
+    assert main(["diff", "empty", "empty"]) == 3
+    assert main(["diff", "empty", "empty", "--fail-on", "sqnr"]) == 2
+    assert "--fail-on: 'sqnr' means nothing here" in capsys.readouterr().err
