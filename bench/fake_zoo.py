@@ -111,7 +111,8 @@ class Zoo(Builder):
         )
 
     def clean(self, names: Collection[str], *, dry_run: bool) -> list[str]:
-        raise NotImplementedError
+        lands = [action.lands for action in map(self.plan.__getitem__, names) if action.lands]
+        return [path for one in lands for path in self.folder.clean(one, dry_run=dry_run)]
 
     def close(self) -> None:
         self.records.close()
