@@ -68,7 +68,7 @@ COMPILE := PIP_CONFIG_FILE=/dev/null PIP_FIND_LINKS= PIP_EXTRA_INDEX_URL= $(BIN)
 
 # make lock keeps what is pinned; make lock UPGRADE=--upgrade takes new releases
 lock: .venv/dev.ready
-	$(COMPILE) --output-file requirements.lock
+	$(COMPILE) --extra images --output-file requirements.lock
 	$(COMPILE) --extra dev --output-file requirements-dev.lock
 	sed -i -e '/^#/d' -e '/^$$/d' requirements.lock requirements-dev.lock
 

@@ -118,7 +118,10 @@ class Identity:
         for tool in action.tools:
             kind, _, name = tool.partition(":")
             if kind == "package":
-                package = importlib.metadata.distribution(name)
+                try:
+                    package = importlib.metadata.distribution(name)
+                except importlib.metadata.PackageNotFoundError:
+                    continue  # its action says so; once it is there, the folder of packages changed
                 for file in package.files or []:
                     if LIBRARY.search(file.name) or file.name == "RECORD":
                         yield Path(str(file.locate()))
