@@ -27,7 +27,7 @@ import signal
 import socket
 import struct
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +79,7 @@ def become(connection: int) -> None:
         spec = importlib.util.find_spec(name)
         if spec is None or spec.origin is None:
             os._exit(3)  # without the runtime nothing can be asked of the press
-        folders.append(Path(spec.origin).parents[1])
+        folders.append(_at_a_constant_place(Path(spec.origin).parent))
     wanted = {SOCKET: os.dup(connection), BASE: os.open(sys.base_prefix, os.O_PATH)}
     wanted[PROGRAM] = os.open(__file__, os.O_RDONLY)
     wanted[INTERPRETER] = os.open(os.path.realpath(sys.executable), os.O_RDONLY)
@@ -94,6 +94,66 @@ def become(connection: int) -> None:
     if ctypes.CDLL(None).ptrace(PTRACE_TRACEME, 0, None, None) != 0:
         os.kill(os.getpid(), signal.SIGSTOP)  # `settle` waits for a stop of one kind or the other
     os.execve(f"/proc/self/fd/{INTERPRETER}", ARGV, ENV)  # noqa: S606 - no shell
+
+
+def _at_a_constant_place(package: Path) -> Path:
+    """A folder with `package` in it whose own path is equally long on every machine.
+
+    The runtime asks for real paths of its libraries and keeps them on the heap, in front of all
+    that a compile allocates: magika's bytes showed how long they are. Files are linked, or copied where a link cannot be; the folder is
+    this user's alone, and what is in it is compared before it is believed.
+    """
+    import hashlib  # here: the press itself imports as little as it can
+
+    top = package.parent
+    parts = (package, top / f"{package.name}.libs")  # the second has what the first links to
+    found = (p.relative_to(top) for part in parts for p in part.rglob("*") if p.is_file())
+    files = sorted(file for file in found if "__pycache__" not in file.parts)
+    stats = [(file, (top / file).stat()) for file in files]
+    sizes = "".join(f"{file} {s.st_size} {s.st_mtime_ns}\n" for file, s in stats)
+    name = hashlib.sha256(sizes.encode()).hexdigest()[:16]
+    for number in range(10):
+        place = Path(f"/tmp/qnnbuild-{name}-{number}")  # noqa: S108 - compared below
+        try:
+            if not place.exists():
+                _fill(place, top, files)
+            if _is_ours(place, top, files):
+                return place
+        except OSError:
+            continue  # somebody else's, or no room: another number, or where it lies
+    return top
+
+
+def _fill(place: Path, top: Path, files: Sequence[Path]) -> None:
+    """Made beside and renamed: who comes second finds it whole."""
+    import shutil
+    import tempfile
+
+    beside = Path(tempfile.mkdtemp(prefix=".qnnbuild-", dir=place.parent))
+    try:
+        for file in files:
+            to = beside / file
+            to.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                os.link(top / file, to)
+            except OSError:
+                shutil.copy2(top / file, to)
+        beside.rename(place)
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+
+
+def _is_ours(place: Path, top: Path, files: Sequence[Path]) -> bool:
+    owner = place.stat()
+    if owner.st_uid != os.getuid() or owner.st_mode & 0o077:
+        return False
+    for file in files:
+        there, here = (place / file).stat(), (top / file).stat()
+        if there.st_ino == here.st_ino and there.st_dev == here.st_dev:
+            continue
+        if (there.st_size, there.st_mtime_ns) != (here.st_size, here.st_mtime_ns):
+            return False
+    return True
 
 
 def settle(pid: int) -> bool:
