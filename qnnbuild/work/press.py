@@ -100,8 +100,9 @@ def _at_a_constant_place(package: Path) -> Path:
     """A folder with `package` in it whose own path is equally long on every machine.
 
     The runtime asks for real paths of its libraries and keeps them on the heap, in front of all
-    that a compile allocates: magika's bytes showed how long they are. Files are linked, or copied where a link cannot be; the folder is
-    this user's alone, and what is in it is compared before it is believed.
+    that a compile allocates: magika's bytes showed how long they are. Files are linked, or copied
+    where a link cannot be; the folder is this user's alone, and what is in it is compared before
+    it is believed.
     """
     import hashlib  # here: the press itself imports as little as it can
 
