@@ -1,4 +1,4 @@
-"""A world for the builder's tests."""
+"""A world for the builder's tests, a repo for those of inputs."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from qnnbuild.engine.inputs import Inputs
+from qnnbuild.engine.records import Records
+from qnnbuild.engine.stats import Stats
 from tests.unit.engine.fake_world import FakeWorld
 
 
@@ -15,3 +18,16 @@ def world(tmp_path: Path):
     here.write(a_txt="a", b_txt="b")
     yield here
     here.close()
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Path:
+    (tmp_path / "repo").mkdir()
+    return tmp_path / "repo"
+
+
+@pytest.fixture
+def inputs(repo: Path, tmp_path: Path):
+    records = Records(tmp_path / "records.db", "here")
+    yield Inputs(repo, Stats(), records)
+    records.close()

@@ -7,66 +7,10 @@ from pathlib import Path
 import onnx
 import pytest
 
-from qnnbuild.actions.action import Action, Input, SourceFiles, SourceOnnx
-from qnnbuild.actions.record import Tree
 from qnnbuild.digest import digest_file
-from qnnbuild.engine.inputs import Inputs, side_files
-from qnnbuild.engine.records import Records
-from qnnbuild.engine.stats import Stats
-from qnnbuild.errors import RecipeError, Span
+from qnnbuild.engine.inputs import side_files
 from tests.models import scale_bytes, scale_model, write_with_side_file
-
-AT = Span(file="recipes/m.yaml", line=4, column=9)
-
-
-@pytest.fixture
-def repo(tmp_path: Path) -> Path:
-    (tmp_path / "repo").mkdir()
-    return tmp_path / "repo"
-
-
-@pytest.fixture
-def inputs(repo: Path, tmp_path: Path):
-    records = Records(tmp_path / "records.db", "here")
-    yield Inputs(repo, Stats(), records)
-    records.close()
-
-
-def takes(source: Input) -> Action:
-    return Action(
-        name="fetch/m",
-        step="fetch",
-        call="x:y",
-        inputs={"source": source},
-        outputs=("model",),
-        places={"source": AT},
-    )
-
-
-def onnx_at(path: str) -> Action:
-    return takes(SourceOnnx(path=path))
-
-
-def files(*patterns: str) -> Action:
-    return takes(SourceFiles(patterns=patterns))
-
-
-def tree(inputs: Inputs, action: Action) -> Tree:
-    return inputs.tree(action, "source")
-
-
-def staged(inputs: Inputs, action: Action, to: Path) -> dict[str, bytes]:
-    to.mkdir()
-    inputs.stage(action, "source", tree(inputs, action), to)
-    return {p.relative_to(to).as_posix(): p.read_bytes() for p in to.rglob("*") if p.is_file()}
-
-
-def refused(inputs: Inputs, action: Action) -> tuple[str, str | None]:
-    with pytest.raises(RecipeError) as caught:
-        tree(inputs, action)
-    (problem,) = caught.value.problems
-    assert problem.at == AT
-    return problem.message, problem.hint
+from tests.unit.engine.sources import onnx_at, refused, staged, tree
 
 
 def naming(*locations: str) -> bytes:
