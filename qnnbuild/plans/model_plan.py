@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from qnnbuild.actions.action import Action, OutputOf
 from qnnbuild.model.recipe import Chip, ExportSource, Graph, Source, Target
-from qnnbuild.plans.contexts import Chain, Link, chains_of, shipped_together
+from qnnbuild.plans.contexts import Chain, Link, chains_of, fails, shipped_together
 from qnnbuild.plans.names import Names, Use, unit_name, uses_of
-from qnnbuild.plans.proof import Proof, fails, verdict_name
+from qnnbuild.plans.proof import Proof, verdict_name
 from qnnbuild.plans.search import Search
 from qnnbuild.steps.bundle import Part, bundle
 from qnnbuild.steps.convert import convert
@@ -37,21 +37,27 @@ class ModelPlan:
         chains = chains_of(links, self.toolchains)
         yield from self.before_convert
         proof = Proof(chains, self.names)
-        parts: dict[int, list[Part]] = {id(target): [] for target in self.targets}
+        for ours in shipped_together(chains):
+            yield from self._shipped(ours, proof)
+
+    def _shipped(self, chains: Sequence[Chain], proof: Proof) -> Iterator[Action]:
+        """What the chains of one folder need, and its bundle."""
+        parts = []
         for chain in chains:
-            target, toolchain = chain.use.target, self.toolchains[chain.use.target.toolchain]
+            toolchain = self.toolchains[chain.use.target.toolchain]
             yield from (chain.prepared, chain.converted)
             if chain.use.graph.expect_failure is not None:
                 yield from proof.expected(chain, toolchain)
-            if fails(target):
+            if fails(chain.use.target):
                 continue
             yield chain.compiled
             run = proof.run_for(chain)
             if run is chain:
                 yield from proof.actions(chain, toolchain)
-            parts[id(target)].append(_part(chain, run))
-        for targets in shipped_together([t for t in self.targets if not fails(t)]):
-            yield self._bundle(targets, [part for t in targets for part in parts[id(t)]])
+            parts.append(_part(chain, run))
+        if parts:
+            targets = list({id(c.use.target): c.use.target for c in chains}.values())
+            yield self._bundle(targets, parts)
 
     def _link(self, use: Use) -> Link:
         """prepare and convert of one use, and what calibrates it."""
@@ -155,7 +161,8 @@ class ModelPlan:
                 for graph in graphs:
                     found[graph.source] = (action, export_output(graph, graphs))
             else:
-                found[unit[0]] = (self._fetch(first, name), MODEL)
+                longest = max(use.graph.deadline_s for use in uses[unit[0]])
+                found[unit[0]] = (self._fetch(first, name, longest), MODEL)
         return found
 
     def _export(self, use: Use, graphs: Sequence[Graph], name: str) -> Action:
@@ -165,7 +172,7 @@ class ModelPlan:
             lambda n: export(graphs, name=n, group=self.model),
         )
 
-    def _fetch(self, use: Use, name: str) -> Action:
+    def _fetch(self, use: Use, name: str, deadline_s: float) -> Action:
         source = use.graph.source
         assert not isinstance(source, ExportSource)
         return self.names.shared(
@@ -175,8 +182,9 @@ class ModelPlan:
                 source,
                 name=n,
                 group=self.model,
-                places=use.graph.places,
+                places={**use.target.places, **use.graph.places},
                 license_member=use.target.license.member,
+                deadline_s=deadline_s,
             ),
         )
 

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 
 from qnnbuild.actions.action import Action, OutputOf
 from qnnbuild.model.patterns import matches_chip
-from qnnbuild.plans.contexts import Chain
+from qnnbuild.plans.contexts import Chain, fails
 from qnnbuild.plans.names import Names, Use
 from qnnbuild.steps.expected import Steps, expected
 from qnnbuild.steps.samples import feeds, references, samples
 from qnnbuild.steps.verify import metric, reference, verdict, verify
 
 if TYPE_CHECKING:
-    from qnnbuild.model.recipe import Target
     from qnnbuild.toolchains.work import Toolchain
 
 
@@ -154,11 +153,6 @@ class Proof:
 
     def _shared(self, kind: str, use: Use, make: Callable[[str], Action]) -> Action:
         return self.names.shared(f"{kind}/{use.base}", use, make)
-
-
-def fails(target: Target) -> bool:
-    """Whether a graph of it is known to fail, so that it makes no bundle."""
-    return any(graph.expect_failure is not None for graph in target.graphs)
 
 
 def verdict_name(chain: Chain) -> str:

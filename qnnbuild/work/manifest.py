@@ -27,8 +27,9 @@ def manifest(
     files: Mapping[str, tuple[str, int]],
     provenance: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """`params` are those of steps/bundle.py, graphs by the stem of their files; `files` gives sha256 and size of
-    all but the manifest.
+    """`params` are those of steps/bundle.py, graphs by the stem of their files.
+
+    `files` gives sha256 and size of all but the manifest.
 
     No dates, no timings, no folders of the machine.
     """

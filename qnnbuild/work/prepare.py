@@ -16,16 +16,9 @@ from qnnbuild.work import borders, names, shapes, versions
 from qnnbuild.work.branches import take_branches
 from qnnbuild.work.casts import cast_graph
 from qnnbuild.work.fold import ASIDE_FROM, put_back, simplify, weights_aside
+from qnnbuild.work.model_bytes import INLINE_LIMIT, load_side_files, save, stored_bytes, write
 from qnnbuild.work.multiply_adds import multiply_adds
-from qnnbuild.work.onnx_files import (
-    INLINE_LIMIT,
-    load_side_files,
-    read_whole,
-    save,
-    side_files,
-    stored_bytes,
-    write,
-)
+from qnnbuild.work.onnx_files import read_whole, side_files
 from qnnbuild.work.operators import Left, check_operators, count_operators, notes_of
 from qnnbuild.work.proof import Proof, prove
 from qnnbuild.work.ranges import check_ranges

@@ -35,8 +35,9 @@ from qnnbuild.work.feeds import feed_files
 from qnnbuild.work.floating import keep_float
 from qnnbuild.work.fusions import fuse
 from qnnbuild.work.masks import stored_masks
+from qnnbuild.work.model_bytes import INLINE_LIMIT, load_side_files, save, stored_bytes
 from qnnbuild.work.names import drop_remarks, name_nodes, sort_nodes
-from qnnbuild.work.onnx_files import INLINE_LIMIT, load_side_files, read_whole, save, stored_bytes
+from qnnbuild.work.onnx_files import read_whole
 from qnnbuild.work.overrides import bits_of, merged, users_overrides
 from qnnbuild.work.qdq import check_float, check_scales, tell_saturated
 from qnnbuild.work.quantized_report import compare, report, tell_ranges

@@ -18,8 +18,9 @@ from onnx import ModelProto, NodeProto, TensorProto, helper
 from qnnbuild.work.feeds import feed_files
 from qnnbuild.work.judging import cpu_session
 from qnnbuild.work.measures import Sums, compare_arrays
+from qnnbuild.work.model_bytes import write
 from qnnbuild.work.npz import Array, read_npz
-from qnnbuild.work.onnx_files import read_whole, write
+from qnnbuild.work.onnx_files import read_whole
 from qnnbuild.work.qdq import BITS, DEQUANTIZE, QUANTIZE, QUANTIZERS
 from qnnbuild.work.run import Run
 from qnnbuild.work.walk import all_names, free_name, made_by
