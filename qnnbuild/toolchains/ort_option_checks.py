@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from qnnbuild.errors import Problem, Span, did_you_mean
+from qnnbuild.model.nearest import nearest
 from qnnbuild.model.recipe import Chip, ContextOptions, Graph, Scalar
 from qnnbuild.toolchains.ort_options import (
     BY_NAME,
@@ -216,8 +217,9 @@ def systems_of(chip: Chip) -> tuple[str, ...]:
 
 
 def _tags_with(option: Option) -> str:
+    """The tag of chips that run nothing else."""
     table = option_data().hosts_of
-    return next(f'"@{tag}"' for tag, hosts in table.items() if set(hosts) & set(option.hosts))
+    return next(f'"@{tag}"' for tag, hosts in table.items() if set(hosts) <= set(option.hosts))
 
 
 def _is_met(partner: Partner, stated: Mapping[str, str]) -> bool:
@@ -230,7 +232,10 @@ def _no_key(name: str, option: Option | None, at: Span | None) -> Problem:
     if option is not None:
         return Problem(message=f"{name} is not an option here", at=at, hint=option.said_by)
     known = [one.name for one in settable()]
-    near = did_you_mean(name, [*known, *(other for other in BY_NAME if other not in known)])
+    near = did_you_mean(name, BY_NAME)
+    meant = next(iter(nearest(name, BY_NAME)), None)
+    if near and meant and (said := BY_NAME[meant].said_by):
+        near = f"{near} {said}"
     return Problem(
         message=f"the toolchain {TOOLCHAIN} has no option '{name}'",
         at=at,

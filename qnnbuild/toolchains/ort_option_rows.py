@@ -27,6 +27,9 @@ SECTIONS = {"hosts_of", "versions", "options"}
 
 T = TypeVar("T")
 
+Readers = Mapping[str, Callable[[Any], Any]]
+"""What makes a field's value out of YAML; text stays text without."""
+
 
 def read_option_data(text: str) -> OptionData:
     """Raises ValueError with the row that is wrong."""
@@ -51,7 +54,7 @@ def option_of(row: Mapping[str, Any]) -> Option:
     return found
 
 
-def _row(kind: type[T], row: Mapping[str, Any], readers: Mapping[str, Callable[[Any], Any]]) -> T:
+def _row(kind: type[T], row: Mapping[str, Any], readers: Readers) -> T:
     known = {one.name: one for one in fields(kind)}  # type: ignore[arg-type]  # dataclasses only
     if unknown := set(row) - set(known):
         raise ValueError(f"no key {', '.join(sorted(unknown))}")
@@ -59,8 +62,11 @@ def _row(kind: type[T], row: Mapping[str, Any], readers: Mapping[str, Callable[[
         needed = one.default is MISSING and one.default_factory is MISSING
         if needed and name not in row:
             raise ValueError(f"{name} is missing")
-    make: Callable[..., T] = kind
-    return make(**{name: readers.get(name, _text)(value) for name, value in row.items()})
+    values: dict[str, Any] = {}
+    for name, value in row.items():
+        read: Callable[[Any], Any] = readers.get(name, _text)
+        values[name] = read(value)
+    return kind(**values)
 
 
 def _text(value: Any) -> str:
@@ -87,7 +93,7 @@ def _since(value: Any) -> Since:
     return _row(Since, value, {})
 
 
-FIELDS: Mapping[str, Callable[[Any], Any]] = {
+FIELDS: Readers = {
     "kind": Kind,
     "scope": Scope,
     "values": _texts,
