@@ -174,7 +174,8 @@ class ModelPlan:
                 for graph in graphs:
                     found[graph.source] = (action, export_output(graph, graphs))
             else:
-                found[unit[0]] = (self._fetch(first, name), MODEL)
+                longest = max(use.graph.deadline_s for use in uses[unit[0]])
+                found[unit[0]] = (self._fetch(first, name, longest), MODEL)
         return found
 
     def _export(self, use: Use, graphs: Sequence[Graph], name: str) -> Action:
@@ -184,7 +185,7 @@ class ModelPlan:
             lambda n: export(graphs, name=n, group=self.model),
         )
 
-    def _fetch(self, use: Use, name: str) -> Action:
+    def _fetch(self, use: Use, name: str, deadline_s: float) -> Action:
         source = use.graph.source
         assert not isinstance(source, ExportSource)
         return self.names.shared(
@@ -194,8 +195,9 @@ class ModelPlan:
                 source,
                 name=n,
                 group=self.model,
-                places=use.graph.places,
+                places={**use.target.places, **use.graph.places},
                 license_member=use.target.license.member,
+                deadline_s=deadline_s,
             ),
         )
 
