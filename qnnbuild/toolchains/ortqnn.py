@@ -11,7 +11,7 @@ from qnnbuild.model.chips import says_of_itself
 from qnnbuild.model.recipe import Chip, ContextOptions, Graph, Quantization
 from qnnbuild.toolchains.ort_option_checks import option_problems, says, spelling, usual
 from qnnbuild.toolchains.ort_options import BY_NAME, Scope
-from qnnbuild.toolchains.ort_precisions import precision_problems
+from qnnbuild.toolchains.ort_precisions import precision_problems, searchable
 from qnnbuild.toolchains.work import Work
 
 NAME = "ort"
@@ -25,10 +25,13 @@ class OrtQnn:
     tools = ("package:onnxruntime", "package:onnxruntime-qnn")
 
     def problems(
-        self, graph: Graph, chip: Chip, context: ContextOptions = PLAIN
+        self, graph: Graph, chip: Chip, context: ContextOptions | None = None
     ) -> Iterable[Problem]:
         yield from precision_problems(graph, chip)
-        yield from option_problems(graph, chip, context)
+        yield from option_problems(graph, chip, context or PLAIN)
+
+    def searchable(self, graph: Graph, chip: Chip) -> Graph:
+        return searchable(graph, chip)
 
     def convert(self, graph: Graph) -> Work:
         """fp16 and fp32 are one work: the compiler chooses the arithmetic, by the chip.
