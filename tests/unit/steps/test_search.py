@@ -167,6 +167,23 @@ def test_chips_share_one_search() -> None:
     ) == tuple(n for n in NAMES if n.startswith("search"))
 
 
+def test_chips_that_can_do_less_search_apart_and_share_the_rest() -> None:
+    graph = replace(GRAPH, precision="auto-123456", auto_from=("w8a8", "w16a16"))
+    chips = [packaged_chips()[name] for name in ("SM8450", "SM8475", "SM8750")]
+    targets = [replace(TARGET, chip=chip, graphs=(graph,)) for chip in chips]
+    plan = plan_of(targets, TOOLCHAINS)
+    searches = {name.split("/")[3] for name in names_of(plan) if name.startswith("search/")}
+    converts = {
+        chip.name: plan[f"context/silero/vad@{chip.name}"].needs()[0].rpartition("+")[2]
+        for chip in chips
+    }
+
+    assert searches == set(converts.values())
+    assert converts["SM8450"] == converts["SM8475"] != converts["SM8750"] == "auto-123456"
+    assert len([n for n in names_of(plan) if n.startswith("prepare/")]) == 1
+    assert not any("w16a16" in n for n in names_of(plan) if converts["SM8450"] in n)
+
+
 def test_a_graph_with_no_bar_of_its_own_gets_the_usual_one() -> None:
     bare = replace(TARGET, graphs=(replace(GRAPH, verify=Verify(chips=("none",))),))
 
