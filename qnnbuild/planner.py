@@ -15,6 +15,8 @@ from qnnbuild.steps import prepare as prepare_step
 from qnnbuild.steps.bundle import bundle
 from qnnbuild.steps.context import context
 from qnnbuild.steps.convert import convert
+from qnnbuild.steps.dump import dump
+from qnnbuild.steps.dump import problems as dump_problems
 from qnnbuild.steps.expected import expected
 from qnnbuild.steps.export import export
 from qnnbuild.steps.fetch import fetch
@@ -26,7 +28,7 @@ from qnnbuild.toolchains.ortqnn import OrtQnn
 from qnnbuild.toolchains.work import Toolchain
 
 STEPS = (
-    *(fetch, export, prepare, feeds, calibrate, attempt, sensitivity, convert, context),
+    *(fetch, export, prepare, feeds, calibrate, attempt, sensitivity, convert, context, dump),
     *(samples, references, reference, verify, metric, verdict, expected, bundle),
 )
 CHECKS = (prepare_step.problems,)
@@ -44,7 +46,9 @@ def problems_of(targets: Iterable[Target], toolchains: Mapping[str, Toolchain]) 
             continue
         for graph in target.graphs:
             for problem in chain(
-                *(check(graph) for check in CHECKS), toolchain.problems(graph, target.chip)
+                *(check(graph) for check in CHECKS),
+                toolchain.problems(graph, target.chip),
+                dump_problems(graph, target.chip, toolchain),
             ):
                 # the same mistake for another chip is at the same place with the same hint
                 found.setdefault((problem.at, problem.hint or problem.message), problem)
