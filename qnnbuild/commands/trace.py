@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from argparse import ArgumentParser, Namespace
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -20,8 +21,8 @@ from qnnbuild.session import open_builder, open_session
 from qnnbuild.steps.dump import trace
 
 HEAD = ("node", "operator", "QNN operators", "fusion")
-SHOWN = 3
-"""So many QNN operators of one node are listed; the rest is counted."""
+SHOWN = 8
+"""So many nodes that are gone are named; the rest is counted."""
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -73,9 +74,9 @@ def _row(node: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _operators(made: Sequence[Mapping[str, str]]) -> str:
-    shown = [f"{one['operator']} {one['name']}" for one in made[:SHOWN]]
-    more = len(made) - SHOWN
-    return ", ".join([*shown, *([f"{more} more"] if more > 0 else [])])
+    """Reshape ×2, Conv2d: their types. Their names are in the data."""
+    counts = Counter(one["operator"] for one in made)
+    return ", ".join(f"{kind} ×{n}" if n > 1 else kind for kind, n in counts.items())
 
 
 def _fused(fusions: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -88,8 +89,9 @@ def _left(found: Mapping[str, Any]) -> Iterator[str]:
     for one in found["on_cpu"]:
         yield f"on the CPU: {one['node']} ({one['operator']}): {one['reason'] or 'no reason told'}"
     if found["gone"]:
-        names = ", ".join(f"{one['node']} ({one['operator']})" for one in found["gone"])
-        yield f"folded or merged before the compiler saw them: {names}"
+        names = [f"{one['node']} ({one['operator']})" for one in found["gone"]]
+        more = [f"{len(names) - SHOWN} more"] if len(names) > SHOWN else []
+        yield f"folded or merged before the plugin saw them: {', '.join([*names[:SHOWN], *more])}"
     if found["added"]:
         yield f"added by the runtime: {_operators(found['added'])}"
 

@@ -221,7 +221,7 @@ class Graph:
     cpu_fallback: str = "refuse"  # or "allow"
     samples: tuple[str, ...] = ()  # .npz files of the repo: inputs for comparing on the CPU
     options: Mapping[str, Mapping[str, Scalar]] = field(default_factory=dict)  # by toolchain
-    dumps: tuple[str, ...] = ()  # op_trace, qnn_graph, input_graph, dlc, saver
+    dumps: tuple[str, ...] = ()  # op_trace, qnn_graph, input_graph, dlc, saver, schematic
     deadline_s: float = 900.0
     axes_used: tuple[str, ...] = ()  # axes that change this graph
     source_axes: tuple[str, ...] = ()  # axes that change its source

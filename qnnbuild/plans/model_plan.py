@@ -12,7 +12,7 @@ from qnnbuild.plans.search import Search
 from qnnbuild.steps.bundle import Part, bundle
 from qnnbuild.steps.context import context
 from qnnbuild.steps.convert import convert
-from qnnbuild.steps.dump import dump, kinds, name_of
+from qnnbuild.steps.dump import dump, kinds, name_of, traced_by
 from qnnbuild.steps.export import export, export_output, together
 from qnnbuild.steps.fetch import LICENSE, MODEL, fetch
 from qnnbuild.steps.prepare import prepare
@@ -54,7 +54,7 @@ class ModelPlan:
                 run = proof.run_for(chain)
                 if run is chain:
                     yield from proof.actions(chain, toolchain)
-                parts.append(_part(chain, run))
+                parts.append(_part(chain, run, toolchain))
             if parts:
                 yield self._bundle(target, parts)
 
@@ -69,6 +69,7 @@ class ModelPlan:
                 kind,
                 prepared=chain.prepared.name,
                 converted=chain.converted.name,
+                compiled=chain.compiled.name,
                 name=name_of(use.base, kind, use.target.chip.name),
             )
 
@@ -216,7 +217,8 @@ class ModelPlan:
         )
 
 
-def _part(chain: Chain, run: Chain | None) -> Part:
+def _part(chain: Chain, run: Chain | None, toolchain: Toolchain) -> Part:
+    use = chain.use
     return Part(
         graph=chain.use.graph,
         prepared=chain.prepared.name,
@@ -224,4 +226,5 @@ def _part(chain: Chain, run: Chain | None) -> Part:
         compiled=chain.compiled.name,
         verdict=verdict_name(run) if run else None,
         run_on=run.use.target.chip.name if run else None,
+        traced=traced_by(use.base, use.graph, use.target.chip, toolchain),
     )

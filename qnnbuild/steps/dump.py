@@ -9,6 +9,7 @@ from qnnbuild.actions.plan import Plan
 from qnnbuild.digest import Json
 from qnnbuild.errors import NothingMatches, Problem
 from qnnbuild.model.recipe import DUMPS, Chip, ContextOptions, Graph, Target
+from qnnbuild.toolchains import ortqnn
 from qnnbuild.toolchains.work import Toolchain
 
 CALLS = {"qnnbuild.work.context_ort:context": "qnnbuild.work.dump_ort:dump"}
@@ -18,6 +19,7 @@ TRIED = {"qnnbuild.work.expected_ort:expected": "qnnbuild.work.context_ort:conte
 """What tries to compile a graph that is known to fail → what it tries."""
 
 OP_TRACE = "op_trace"
+SCHEMATIC = "schematic"
 
 
 def dump(
@@ -28,10 +30,20 @@ def dump(
     *,
     prepared: str,
     converted: str,
+    compiled: str,
     name: str,
 ) -> Action:
-    """The compile of context, once more; with the options of that compile, and one to look."""
-    work = toolchain.context(graph, target.chip, ContextOptions())
+    """The compile of context, once more; with the options of that compile, and one to look.
+
+    A schematic belongs to one binary, so it is held against what `compiled` has made.
+    """
+    work = toolchain.context(graph, target.chip, target.context)
+    inputs = {
+        "model": OutputOf(action=converted, output="model"),
+        "names": OutputOf(action=prepared, output="names"),
+    }
+    if kind == SCHEMATIC:
+        inputs["context"] = OutputOf(action=compiled, output="context")
     # outside of all bundles, whose digests must not know of dumps
     where = (DUMPS, target.model, target.variant, target.chip.name, graph.name, kind)
     return Action(
@@ -39,26 +51,37 @@ def dump(
         step="dump",
         call=CALLS[work.call or ""],
         params=_params(kind, graph.name, target.chip.name, work.params),
-        inputs={
-            "model": OutputOf(action=converted, output="model"),
-            "names": OutputOf(action=prepared, output="names"),
-        },
+        inputs=inputs,
         outputs=("dump",),
         tools=(*work.tools, "package:onnx"),
         env=work.env,
         deadline_s=graph.deadline_s,
         places=graph.places,
-        lands="/".join(filter(None, where)) if kind in graph.dumps else None,
+        lands="/".join(filter(None, where)) if kind in wanted(graph) else None,
         group=target.model,
         about=f"{kind} of {graph.name} for {target.chip.name}",
     )
 
 
+def wanted(graph: Graph) -> tuple[str, ...]:
+    """Those that the recipe lists, and the schematic without which an optrace says nothing."""
+    level = graph.options.get(ortqnn.NAME, {}).get("profiling_level")
+    return tuple(dict.fromkeys((*graph.dumps, *([SCHEMATIC] if level == "optrace" else []))))
+
+
 def kinds(graph: Graph, chip: Chip, toolchain: Toolchain) -> tuple[str, ...]:
-    """Those that the recipe lists; where nodes may run on the CPU the op trace, which says why."""
-    if graph.cpu_fallback != "allow" or OP_TRACE in graph.dumps or not _can(graph, chip, toolchain):
-        return graph.dumps
-    return (*graph.dumps, OP_TRACE)
+    """Those that are wanted; where nodes may run on the CPU the op trace, which says why."""
+    if not _can(graph, chip, toolchain):
+        return ()
+    traced = [OP_TRACE] if graph.cpu_fallback == "allow" else []
+    return tuple(dict.fromkeys((*wanted(graph), *traced)))
+
+
+def traced_by(base: str, graph: Graph, chip: Chip, toolchain: Toolchain) -> str | None:
+    """The action whose op trace tells what of a graph the CPU runs; None where it runs nothing."""
+    if graph.cpu_fallback != "allow" or not _can(graph, chip, toolchain):
+        return None
+    return name_of(base, OP_TRACE, chip.name)
 
 
 def name_of(base: str, kind: str, chip: str) -> str:
@@ -113,7 +136,9 @@ def trace(plan: Plan, name: str) -> Action:
 
 def _params(kind: str, graph: str, chip: str, compiled: Mapping[str, Json]) -> dict[str, Json]:
     """Of a compile's own values those that decide what the compiler does."""
+    embed = {"embed": compiled["embed"]} if kind == SCHEMATIC else {}
     return {
+        **embed,
         "kind": kind,
         "graph": graph,
         "chip": chip,

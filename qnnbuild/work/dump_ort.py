@@ -56,9 +56,9 @@ class Kind:
 
 
 def dump(run: Run) -> None:
-    """Inputs "model" and "names" → output "dump".
+    """Inputs "model" and "names", "context" for a schematic → output "dump".
 
-    `params`: {kind, graph, chip, and of the compile soc_model, options, cpu_fallback}.
+    `params`: {kind, graph, chip, and of the compile soc_model, options, cpu_fallback, embed}.
     Folders are relative, so that no file has a place of this machine in it.
     """
     kind = KINDS[run.params["kind"]]
@@ -80,7 +80,7 @@ def _wanted(params: Mapping[str, Any], folder: Path, kind: Kind) -> Wanted:
     ahead = {
         "ep.context_enable": "1",
         "ep.context_file_path": f"{params['graph']}_ctx.onnx",
-        "ep.context_embed_mode": "0",
+        "ep.context_embed_mode": "1" if params.get("embed") else "0",
     }
     return Wanted(
         folder=folder,
@@ -175,6 +175,20 @@ def _saver(run: Run, folder: Path) -> list[Path]:
     return [calls, tensors]
 
 
+def _schematic(run: Run, folder: Path) -> list[Path]:
+    """Of the very binary that ships: this compile has made the same one, byte for byte."""
+    made = _written(run, folder, "*_schematic.bin")
+    context = run.inputs["context"]
+    for shipped in sorted(context.glob("*.bin")) or sorted(context.glob("*.onnx")):
+        again = folder / shipped.name
+        if not again.is_file() or again.read_bytes() != shipped.read_bytes():
+            raise not_good(
+                f"the schematic would not fit {shipped.name}",
+                facts=[("why", "compiled with optrace, the graph becomes another binary")],
+            )
+    return made
+
+
 def _written(run: Run, folder: Path, pattern: str) -> list[Path]:
     found = [path for path in sorted(folder.glob(pattern)) if path.stat().st_size]
     if not found:
@@ -204,6 +218,11 @@ KINDS: Mapping[str, Kind] = {
     ),
     "dlc": Kind(
         options={"dump_qnn_ir_dlc": "1", "dump_qnn_ir_dlc_dir": MADE}, keep=_dlc, ahead=False
+    ),
+    # the CSV holds how long this compile took, and goes
+    "schematic": Kind(
+        options={"profiling_level": "optrace", "profiling_file_path": "profile.csv"},
+        keep=_schematic,
     ),
     # the HTP's own lowering, recorded; `backend_type: saver` would record a chip of no kind
     "saver": Kind(options={"qnn_saver_path": "libQnnSaver.so"}, keep=_saver, ahead=False),

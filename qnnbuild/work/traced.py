@@ -13,6 +13,8 @@ MADE_ANEW = re.compile(r"(_token_\d+)+$")
 """What ONNX Runtime appends to a name when it makes a node once more, or one of its own."""
 
 QUANTIZING = frozenset({"QuantizeLinear", "DequantizeLinear"})
+COMPUTES_NOTHING = QUANTIZING | {"Constant"}
+"""Nodes that nobody misses where the plugin got none of them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,7 +86,11 @@ def traced(facts: OpTraceFacts, nodes: Sequence[Node], names: Names) -> dict[str
             by_node.setdefault(name, []).append(group)
     on_cpu = list(_on_cpu(facts, names))
     elsewhere = {names.in_model(one.name) for one in facts.unsupported} | around
-    gone = [n for n in nodes if n.name not in by_node and n.name not in elsewhere]
+    gone = [
+        n
+        for n in nodes
+        if not (n.name in by_node or n.name in elsewhere or n.operator in COMPUTES_NOTHING)
+    ]
     return {
         "nodes": [
             {
