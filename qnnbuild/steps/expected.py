@@ -12,6 +12,8 @@ from qnnbuild.model.recipe import ExpectedFailure, Graph, Target
 CALLS = {"qnnbuild.work.context_ort:context": "qnnbuild.work.expected_ort:expected"}
 """How a context is compiled → what does this, runs and judges it, and wants one of it to fail."""
 
+MARGIN_S = 60.0
+
 SHARED = ("samples", "reference", "recorded")
 
 
@@ -49,16 +51,24 @@ def expected(
             "verdict": _params(steps.judged),
             "reason": failure.reason,
             "issue": failure.issue,
+            # here it decides what is made, so it is in the key as it is in no other action's
+            "deadline_s": graph.deadline_s,
         },
         inputs=inputs,
         outputs=("failure",),
         tools=tuple(dict.fromkeys(tools)),
         env=steps.compiled.env,
-        deadline_s=graph.deadline_s,
+        deadline_s=_time_for_all(graph, steps),
         places=graph.places,
         group=target.model,
         about=f"{graph.name} fails on {target.chip.name}: {failure.reason}",
     )
+
+
+def _time_for_all(graph: Graph, steps: Steps) -> float:
+    """So much that a step which is late is a known failure before the action itself is late."""
+    parts = (steps.compiled, steps.verified, *steps.metrics.values(), steps.judged)
+    return MARGIN_S + graph.deadline_s * sum(part is not None for part in parts)
 
 
 def _params(action: Action | None) -> dict[str, Json] | None:
