@@ -9,6 +9,7 @@ from qnnbuild.actions.action import Action, OutputOf
 from qnnbuild.model.recipe import Chip, ExportSource, Graph, Source, Target
 from qnnbuild.plans.names import Names, Use, unit_name, uses_of
 from qnnbuild.plans.proof import Chain, Proof, fails, verdict_name
+from qnnbuild.plans.samples import shown_samples
 from qnnbuild.plans.search import Search
 from qnnbuild.steps.bundle import Part, bundle
 from qnnbuild.steps.context import context
@@ -100,12 +101,15 @@ class ModelPlan:
     def _converted(self, use: Use, prepared: str, calibrated: str | None) -> Action:
         toolchain = self.toolchains[use.target.toolchain]
         if use.graph.auto_from and calibrated is not None:
+            shown = list(shown_samples(self.names, use, prepared))
+            self.before_convert += shown
             search = Search(
                 use=use,
                 names=self.names,
                 toolchain=toolchain,
                 prepared=prepared,
                 calibrated=calibrated,
+                shown=shown[-1].name,
                 chip=self._judging(use),
             )
             found = search.converted()
