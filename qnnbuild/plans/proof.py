@@ -120,8 +120,7 @@ class Proof:
                 judged=by_step["verdict"],
             )
         use = chain.use
-        name = f"expect/{use.base}@{use.target.chip.name}"
-        yield expected(use.target, use.graph, steps, failure, name=name)
+        yield expected(use.target, use.graph, steps, failure)
 
     def _judged(
         self, chain: Chain, verified: Action, referred: Action, shown: OutputOf

@@ -27,9 +27,12 @@ class Steps:
     judged: Action | None = None
 
 
-def expected(
-    target: Target, graph: Graph, steps: Steps, failure: ExpectedFailure, *, name: str
-) -> Action:
+def expected_name(target: Target, graph: Graph) -> str:
+    variant = f"/{target.variant}" if target.variant else ""
+    return f"expect/{target.model}/{graph.name}{variant}@{target.chip.name}"
+
+
+def expected(target: Target, graph: Graph, steps: Steps, failure: ExpectedFailure) -> Action:
     """One action for all of `steps`; good when one of them fails."""
     inputs: dict[str, Input] = dict(steps.compiled.inputs)
     tools = steps.compiled.tools
@@ -41,7 +44,7 @@ def expected(
         inputs[f"code-{measure}"] = action.inputs["code"]
         tools += action.tools
     return Action(
-        name=name,
+        name=expected_name(target, graph),
         step="expect",
         call=CALLS[steps.compiled.call or ""],
         params={

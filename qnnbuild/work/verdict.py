@@ -128,7 +128,8 @@ def _worst_sample(output: Mapping[str, Any], what: str) -> tuple[str, Mapping[st
     worst = output["worst"]
     if what not in ("max_abs_error", "max_rel_error"):
         return worst["sample"], worst
-    found = max(output["samples"].items(), key=lambda one: one[1]["max_abs"], default=None)
-    if found is None or found[1]["max_abs"] <= worst["max_abs"]:
+    samples: Mapping[str, Mapping[str, Any]] = output["samples"]
+    found = max(samples, key=lambda name: samples[name]["max_abs"], default=None)
+    if found is None or samples[found]["max_abs"] <= worst["max_abs"]:
         return worst["sample"], worst
-    return found
+    return found, samples[found]
