@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from typing import Any
 
 from qnnbuild.actions.action import Action, OutputOf
@@ -97,20 +98,21 @@ class Cells:
             folder=made.lands,
             size=tree.size if tree is not None else None,
             key=standing.key,
-            graphs=tuple(self._graphs(made, graphs)),
+            graphs=tuple(self._graphs(made, target.variant, graphs)),
         )
 
-    def _graphs(self, made: Action, graphs: Graphs) -> Iterator[GraphCell]:
+    def _graphs(self, made: Action, variant: str, graphs: Graphs) -> Iterator[GraphCell]:
         said: Any = made.params["graphs"]
-        for graph, params in said.items():
-            compiled, verdict = made.inputs[f"context-{graph}"], made.inputs.get(f"verdict-{graph}")
-            assert isinstance(compiled, OutputOf)
+        for stem, params in said.items():
+            if params["variant"] != variant:
+                continue
+            verdict = made.inputs.get(f"verdict-{stem}")
             yield graphs.cell(
-                graph,
+                params["graph"],
+                stem,
                 params["precision"],
-                self.plan[compiled.action],
-                verdict.action if isinstance(verdict, OutputOf) else None,
-                params["run_on"],
+                self.plan[params["compiled"]],
+                (verdict.action, params["run_on"]) if isinstance(verdict, OutputOf) else None,
             )
 
     def _without_bundle(self, target: Target, failures: dict[str, Failure]) -> Cell:
@@ -173,7 +175,7 @@ class Cells:
         found = {}
         for action in self.plan:
             if action.step == "bundle":
-                chip: Any = action.params["chip"]
-                key = (str(action.params["model"]), str(action.params["variant"]), chip["name"])
-                found[key] = action
+                said: Any = action.params
+                for variant, chip in product(said["variants"], said["chips"]):
+                    found[said["model"], variant["name"], chip["name"]] = action
         return found

@@ -25,14 +25,17 @@ class Graphs:
     _precisions: dict[str, str] = field(default_factory=dict)
 
     def cell(
-        self, graph: str, asked: str, compiled: Action, verdict: str | None, run_on: str | None
+        self, graph: str, stem: str, asked: str, compiled: Action, proof: tuple[str, str] | None
     ) -> GraphCell:
-        converted = self._maker(compiled, "model")
+        """`stem` is the graph's in what `compiled` makes; `proof` its verdict and the chip run."""
+        own = f"model-{stem}"  # where several graphs are compiled together
+        converted = self._maker(compiled, own if own in compiled.inputs else "model")
+        verdict, run_on = proof or (None, None)
         return GraphCell(
             graph=graph,
             asked=asked,
             precision=self._precision(converted, asked),
-            compiled=self._compiled(compiled.name),
+            compiled=self._compiled(compiled.name, stem),
             proof=self._proof(verdict, run_on),
             calibration=self._calibration(converted),
         )
@@ -53,9 +56,9 @@ class Graphs:
             self._precisions[name] = _found(said) if said else asked
         return self._precisions[name]
 
-    def _compiled(self, name: str) -> Compiled | None:
+    def _compiled(self, name: str, stem: str) -> Compiled | None:
         standing = self.known.standing(name)
-        facts = self.known.read(name, "facts", "facts.json")
+        facts = self.known.read(name, "facts", f"{stem}.json")
         record = standing.record
         if record is None or standing.key is None or facts is None:
             return None

@@ -37,6 +37,7 @@ class Part:
     compiled: str
     converted: str = ""
     verdict: str | None = None  # the action that judged the binary of `run_on`
+    traced: str | None = None  # the op trace, where nodes may run on the CPU
     run_on: str | None = None  # the chip whose binary was run: this one, or one of its generation
 
 
@@ -105,6 +106,8 @@ def _inputs(part: Part, *, is_first: bool) -> dict[str, Input]:
     inputs[f"report-{part.stem}"] = OutputOf(action=part.prepared, output="report")
     if part.verdict is not None:
         inputs[f"verdict-{part.stem}"] = OutputOf(action=part.verdict, output="verdict")
+    if part.traced is not None:
+        inputs[f"trace-{part.stem}"] = OutputOf(action=part.traced, output="dump")
     if part.graph.quantization is not None or part.graph.auto_from:
         inputs[f"quantization-{part.stem}"] = OutputOf(action=part.converted, output="quantization")
     return inputs
