@@ -58,6 +58,7 @@ def graph_of(name: str, at: Span, node: MappingNode, problems: list[Problem]) ->
         cpu_fallback=value.get("cpu_fallback", "refuse"),
         samples=samples,
         options=value.get("options", {}),
+        dumps=tuple(value.get("dumps", ())),
         deadline_s=float(value.get("deadline", 900.0)),
         places=_places(at, node),
     )

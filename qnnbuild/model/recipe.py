@@ -9,6 +9,9 @@ from qnnbuild.errors import Span
 
 Scalar = str | int | float | bool
 
+DUMPS = "dumps"
+"""The folder below build/ that is no model's."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class License:
@@ -227,6 +230,7 @@ class Graph:
     cpu_fallback: str = "refuse"  # or "allow"
     samples: tuple[str, ...] = ()  # .npz files of the repo: inputs for comparing on the CPU
     options: Mapping[str, Mapping[str, Scalar]] = field(default_factory=dict)  # by toolchain
+    dumps: tuple[str, ...] = ()  # op_trace, qnn_graph, input_graph, dlc, saver, schematic
     deadline_s: float = 900.0
     axes_used: tuple[str, ...] = ()  # axes that change this graph
     source_axes: tuple[str, ...] = ()  # axes that change its source
