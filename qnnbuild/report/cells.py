@@ -112,8 +112,17 @@ class Cells:
                 stem,
                 params["precision"],
                 self.plan[params["compiled"]],
-                (verdict.action, params["run_on"]) if isinstance(verdict, OutputOf) else None,
+                verdict=verdict.action if isinstance(verdict, OutputOf) else None,
+                run_on=params["run_on"],
+                on_cpu=self._traced(made, stem),
             )
+
+    def _traced(self, made: Action, stem: str) -> Sequence[Mapping[str, Any]] | None:
+        """The CPU's nodes as the manifest has them, where an op trace knows more of them."""
+        if f"trace-{stem}" not in made.inputs:
+            return None
+        manifest = self.known.read(made.name, "bundle", "manifest.json")
+        return manifest["graphs"][stem]["on_cpu"] if manifest is not None else None
 
     def _without_bundle(self, target: Target, failures: dict[str, Failure]) -> Cell:
         """A graph of it is known to fail."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,17 +25,27 @@ class Graphs:
     _precisions: dict[str, str] = field(default_factory=dict)
 
     def cell(
-        self, graph: str, stem: str, asked: str, compiled: Action, proof: tuple[str, str] | None
+        self,
+        graph: str,
+        stem: str,
+        asked: str,
+        compiled: Action,
+        *,
+        verdict: str | None,
+        run_on: str | None,
+        on_cpu: Sequence[Mapping[str, Any]] | None,
     ) -> GraphCell:
-        """`stem` is the graph's in what `compiled` makes; `proof` its verdict and the chip run."""
+        """`stem` is the graph's in what `compiled` makes.
+
+        `on_cpu` is what an op trace said of the CPU's nodes, where there is one.
+        """
         own = f"model-{stem}"  # where several graphs are compiled together
         converted = self._maker(compiled, own if own in compiled.inputs else "model")
-        verdict, run_on = proof or (None, None)
         return GraphCell(
             graph=graph,
             asked=asked,
             precision=self._precision(converted, asked),
-            compiled=self._compiled(compiled.name, stem),
+            compiled=self._compiled(compiled.name, stem, on_cpu),
             proof=self._proof(verdict, run_on),
             calibration=self._calibration(converted),
         )
@@ -56,7 +66,9 @@ class Graphs:
             self._precisions[name] = _found(said) if said else asked
         return self._precisions[name]
 
-    def _compiled(self, name: str, stem: str) -> Compiled | None:
+    def _compiled(
+        self, name: str, stem: str, on_cpu: Sequence[Mapping[str, Any]] | None
+    ) -> Compiled | None:
         standing = self.known.standing(name)
         facts = self.known.read(name, "facts", f"{stem}.json")
         record = standing.record
@@ -72,7 +84,7 @@ class Graphs:
             log=standing.log or "",
             digest=next(iter([*binaries, *(one["digest"] for one in files.values())]), ""),
             nodes=facts["nodes"],
-            cpu_nodes=tuple(_cpu_nodes(facts.get("cpu_nodes", ()))),
+            cpu_nodes=tuple(_cpu_nodes(facts.get("cpu_nodes", ()) if on_cpu is None else on_cpu)),
             cpu_share=facts.get("cpu_share_of_multiply_adds"),
             sdk_build=facts.get("sdk_build"),
         )
@@ -119,7 +131,7 @@ def _found(said: Mapping[str, Any]) -> str:
     return f"{said['word']} + {lifted} in 16 bit" if lifted else str(said["word"])
 
 
-def _cpu_nodes(said: Any) -> Iterator[CpuNode]:
+def _cpu_nodes(said: Sequence[Mapping[str, Any]]) -> Iterator[CpuNode]:
     for one in said:
         yield CpuNode(node=one["node"], operator=one["operator"], reason=one["reason"])
 
@@ -131,7 +143,10 @@ def _proof(
         name: _brief(numbers if judged else numbers["all"])
         for name, numbers in told["outputs"].items()
     }
-    sqnr = [one["sqnr_db"] for one in outputs.values() if "sqnr_db" in one]
+    excused = told.get("excused", {})
+    sqnr = [
+        one["sqnr_db"] for name, one in outputs.items() if "sqnr_db" in one and name not in excused
+    ]
     return Proof(
         chip=run_on,
         ran_on=told["ran_on"]["host"],
@@ -141,6 +156,7 @@ def _proof(
         judged=judged,
         sqnr_db=min(sqnr, default=None),
         outputs=outputs,
+        excused=excused,
         metrics=told.get("metrics", {}),
         bars=tuple(Bar(**bar) for bar in told.get("bars", ())),
     )
