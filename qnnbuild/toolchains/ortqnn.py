@@ -11,6 +11,7 @@ from qnnbuild.model.chips import says_of_itself
 from qnnbuild.model.recipe import Chip, ContextOptions, Graph, Quantization, Scalar
 from qnnbuild.toolchains.ort_options import BY_NAME, ELSEWHERE, Option, Scope
 from qnnbuild.toolchains.ort_precisions import precision_problems
+from qnnbuild.toolchains.ort_run import run_problems
 from qnnbuild.toolchains.work import Work
 
 NAME = "ort"
@@ -24,6 +25,7 @@ class OrtQnn:
 
     def problems(self, graph: Graph, chip: Chip) -> Iterable[Problem]:
         yield from precision_problems(graph, chip)
+        yield from run_problems(graph)
         for name, value in graph.options.get(NAME, {}).items():
             yield from _option_problems(name, value, graph, chip)
 
