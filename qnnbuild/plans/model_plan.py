@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from qnnbuild.actions.action import Action, OutputOf
 from qnnbuild.model.recipe import Chip, ExportSource, Graph, Source, Target
@@ -24,7 +25,7 @@ class ModelPlan:
 
     def __init__(self, targets: Sequence[Target], toolchains: Mapping[str, Toolchain]) -> None:
         self.model = targets[0].model
-        self.targets = targets
+        self.targets = _searchable(targets, toolchains)
         self.toolchains = toolchains
         self.names = Names()
         self.before_convert: list[Action] = []
@@ -174,7 +175,8 @@ class ModelPlan:
                 for graph in graphs:
                     found[graph.source] = (action, export_output(graph, graphs))
             else:
-                found[unit[0]] = (self._fetch(first, name), MODEL)
+                longest = max(use.graph.deadline_s for use in uses[unit[0]])
+                found[unit[0]] = (self._fetch(first, name, longest), MODEL)
         return found
 
     def _export(self, use: Use, graphs: Sequence[Graph], name: str) -> Action:
@@ -184,7 +186,7 @@ class ModelPlan:
             lambda n: export(graphs, name=n, group=self.model),
         )
 
-    def _fetch(self, use: Use, name: str) -> Action:
+    def _fetch(self, use: Use, name: str, deadline_s: float) -> Action:
         source = use.graph.source
         assert not isinstance(source, ExportSource)
         return self.names.shared(
@@ -194,10 +196,29 @@ class ModelPlan:
                 source,
                 name=n,
                 group=self.model,
-                places=use.graph.places,
+                places={**use.target.places, **use.graph.places},
                 license_member=use.target.license.member,
+                deadline_s=deadline_s,
             ),
         )
+
+
+def _searchable(targets: Sequence[Target], toolchains: Mapping[str, Toolchain]) -> Sequence[Target]:
+    """With `precision: auto` each chip searches among what it can do; chips alike share graphs."""
+    known: dict[Hashable, Graph] = {}
+
+    def able(target: Target, graph: Graph) -> Graph:
+        if not graph.auto_from:
+            return graph
+        one = toolchains[target.toolchain].searchable(graph, target.chip)
+        return known.setdefault((id(graph), target.toolchain, one.auto_from), one)
+
+    return [
+        replace(target, graphs=tuple(able(target, graph) for graph in target.graphs))
+        if any(graph.auto_from for graph in target.graphs)
+        else target
+        for target in targets
+    ]
 
 
 def _part(chain: Chain, run: Chain | None) -> Part:

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from qnnbuild.actions.action import Action, Input, OutputOf, Provenance, SourceFiles
 from qnnbuild.digest import Json
+from qnnbuild.errors import Span
 from qnnbuild.model.recipe import (
     Chip,
     ExportSource,
@@ -65,11 +66,18 @@ def bundle(
         params=_params(target, parts),
         inputs=inputs,
         outputs=(BUNDLE,),
-        places=target.places,
+        places=_places(target),
         lands=lands(target),
         group=target.model,
         about=f"{target.model} for {target.chip.name}",
     )
+
+
+def _places(target: Target) -> dict[str, Span]:
+    """Inputs are called after what names them."""
+    named = {"files": "bundle.files", "license": "license.file"}
+    own = {name: target.places[at] for name, at in named.items() if at in target.places}
+    return {**target.places, **own}
 
 
 def lands(target: Target) -> str:
@@ -87,7 +95,7 @@ def _params(target: Target, parts: Sequence[Part]) -> dict[str, Json]:
         "license": {"spdx": target.license.spdx, "redistribute": target.license.redistribute},
         "chip": _chip(target.chip),
         "toolchain": target.toolchain,
-        "folder": _folder(target.recipe),
+        "folder": _folder(target.recipe) if target.bundle.files else "",
         "graphs": {part.graph.name: _graph(part, target.toolchain) for part in parts},
     }
 

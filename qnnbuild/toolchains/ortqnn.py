@@ -10,7 +10,7 @@ from qnnbuild.errors import Problem, Span, did_you_mean
 from qnnbuild.model.chips import says_of_itself
 from qnnbuild.model.recipe import Chip, ContextOptions, Graph, Quantization, Scalar
 from qnnbuild.toolchains.ort_options import BY_NAME, ELSEWHERE, Option, Scope
-from qnnbuild.toolchains.ort_precisions import precision_problems
+from qnnbuild.toolchains.ort_precisions import precision_problems, searchable
 from qnnbuild.toolchains.ort_run import run_problems
 from qnnbuild.toolchains.work import Work
 
@@ -28,6 +28,9 @@ class OrtQnn:
         yield from run_problems(graph)
         for name, value in graph.options.get(NAME, {}).items():
             yield from _option_problems(name, value, graph, chip)
+
+    def searchable(self, graph: Graph, chip: Chip) -> Graph:
+        return searchable(graph, chip)
 
     def convert(self, graph: Graph) -> Work:
         """fp16 and fp32 are one work: the compiler chooses the arithmetic, by the chip.

@@ -38,6 +38,13 @@ class Toolchain(Protocol):
         """What cannot work with these tools on this chip: precision, options, limits."""
         ...
 
+    def searchable(self, graph: Graph, chip: Chip) -> Graph:
+        """With `precision: auto` the graph without the words that the chip does not take.
+
+        Any other graph as it is; so is one without a word that works, of which `problems` tells.
+        """
+        ...
+
     def convert(self, graph: Graph) -> Work:
         """Inputs "model" (prepared) and, to quantize, "feeds" → "model" and what else it tells.
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from qnnbuild.actions.action import OutputOf, Provenance, SourceFiles
+from qnnbuild.errors import Span
 from qnnbuild.model.recipe import (
     BundleOptions,
     Chip,
@@ -132,3 +133,22 @@ def test_the_ranges_of_inputs_reach_the_bundle():
 )
 def test_a_source_is_told_without_logins_and_folders_of_the_machine(source, told):
     assert source_facts(source) == told
+
+
+def test_the_recipes_folder_counts_only_where_files_are_named_from_it():
+    without = bundle(TARGET, [PART], license_text=None, name="b")
+    some = replace(TARGET, bundle=BundleOptions(files=("recipes/words.txt",)))
+
+    assert without.params["folder"] == ""
+    assert bundle(some, [PART], license_text=None, name="b").params["folder"] == "recipes"
+
+
+def test_files_and_the_licence_are_looked_for_where_the_recipe_names_them():
+    at = {
+        "license": Span(file="m.yaml", line=2, column=10),
+        "license.file": Span(file="m.yaml", line=2, column=22),
+        "bundle.files": Span(file="m.yaml", line=8, column=3),
+    }
+    places = bundle(replace(TARGET, places=at), [PART], license_text=None, name="b").places
+
+    assert (places["files"], places["license"]) == (at["bundle.files"], at["license.file"])
