@@ -45,7 +45,8 @@ def problems_of(targets: Iterable[Target], toolchains: Mapping[str, Toolchain]) 
             continue
         for graph in target.graphs:
             for problem in chain(
-                *(check(graph) for check in CHECKS), toolchain.problems(graph, target.chip)
+                *(check(graph) for check in CHECKS),
+                toolchain.problems(graph, target.chip, target.context),
             ):
                 # the same mistake for another chip is at the same place with the same hint
                 found.setdefault((problem.at, problem.hint or problem.message), problem)

@@ -34,7 +34,9 @@ class Toolchain(Protocol):
         """Everything that gives the tools their identity: "package:onnxruntime-qnn"."""
         ...
 
-    def problems(self, graph: Graph, chip: Chip) -> Iterable[Problem]:
+    def problems(
+        self, graph: Graph, chip: Chip, context: ContextOptions | None = None
+    ) -> Iterable[Problem]:
         """What cannot work with these tools on this chip: precision, options, limits."""
         ...
 

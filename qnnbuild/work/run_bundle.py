@@ -29,10 +29,10 @@ HERE = Path(__file__).resolve().parent
 PROVIDER, CPU = "QNNExecutionProvider", "CPUExecutionProvider"
 FALLBACK, LORA = "session.disable_cpu_ep_fallback", "qnn.lora_config"
 ERRORS_ONLY, VERBOSE = 3, 0
-LEVELS = ("basic", "detailed", "optrace")
 WRONG_USE, NOTHING_LIKE_IT, CANNOT_RUN, NOT_GOOD = 2, 3, 4, 5
 
 DEVICE_ONLY = (
+    "device_id",
     "enable_htp_shared_memory_allocator",
     "enable_vtcm_backup_buffer_sharing",
     "htp_share_resource_optimization",
@@ -92,8 +92,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--output", metavar="PATH", help="where answers go: an .npz, or a folder for a folder")
     add("--repeat", metavar="N", type=int, help="run the first inputs N times more and time it")
     add("--compare", metavar="PATH", help="the answers that are wanted: an .npz, or a folder")
-    add("--profile", choices=LEVELS, help="measure on the device; how to read it stands below")
-    add("--profile-file", metavar="PATH", default="profile.csv", help="usual: profile.csv")
+    add("--profile", choices=("basic", "detailed", "optrace"), help="measure; read on below")
+    add("--profile-file", metavar="PATH", default="profile.csv", help="(usual: profile.csv)")
     add("--check", action="store_true", help="compare all files with their sha256, run nothing")
     add("--verbose", action="store_true", help="show all that the runtime says")
     return parser

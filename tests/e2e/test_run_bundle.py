@@ -167,11 +167,20 @@ def test_it_gives_the_runtime_all_that_the_recipe_says(repo: SmallRepo) -> None:
         "provider_options: backend_type=htp, htp_performance_mode=balanced, soc_model=69" in lines
     )
     assert "session_options: session.disable_cpu_ep_fallback=1" in lines
-    assert "run_options: qnn.perf_mode=burst, qnn.rpc_control_latency=100" in lines
+    modes = "qnn.htp_perf_mode=burst, qnn.perf_mode=burst"
+    assert f"run_options: {modes}, qnn.rpc_control_latency=100" in lines
     assert "dynamic_options: ep.dynamic.workload_type=Efficient" in lines
     assert "nodes: QNNExecutionProvider 1" in lines
     assert lines[-1].startswith("3 runs: median ")
     assert lines[-1].endswith("; on the emulator this says nothing about the chip")
+
+
+def test_the_library_acts_on_what_it_is_given(repo: SmallRepo) -> None:
+    done = run(repo.root / "build/pair/SM8750", "--graph", "two", "--verbose")
+    said = done.out + done.err
+
+    assert "Updating htp performance mode to: burst" in said
+    assert "Updating rpc control latency to: 100us" in said
 
 
 def test_each_graph_of_a_bundle_runs_by_its_name(repo: SmallRepo) -> None:

@@ -90,7 +90,10 @@ def test_options_for_the_run_time_reach_the_bundle_and_nothing_before_it():
     assert action.params["graphs"]["vad"]["run"] == {  # type: ignore[index, call-overload]
         "provider_options": {"backend_type": "htp", "htp_performance_mode": "burst"},
         "session_options": {"session.disable_cpu_ep_fallback": "1"},
-        "run_options": {"qnn.perf_mode": "high_performance"},
+        "run_options": {
+            "qnn.perf_mode": "high_performance",
+            "qnn.htp_perf_mode": "high_performance",
+        },
         "dynamic_options": {},
     }
 

@@ -11,7 +11,7 @@ from qnnbuild.model.chips import packaged_chips
 from qnnbuild.model.recipe import FileSource, Graph, RunOptions
 from qnnbuild.model.schemas import recipe_schema
 from qnnbuild.toolchains.ort_options import BY_NAME
-from qnnbuild.toolchains.ort_run import DYNAMIC_OPTIONS, RUN_OPTIONS, run_part
+from qnnbuild.toolchains.ort_run import SETS, run_part
 from qnnbuild.toolchains.ortqnn import OrtQnn
 
 AT = Span(file="recipes/vad.yaml", line=9, column=12)
@@ -43,10 +43,14 @@ def test_a_graph_that_may_use_the_cpu_may_use_it_in_an_app_too():
 @pytest.mark.parametrize(
     ("given", "kind", "wanted"),
     [
-        ({"perf_mode": "burst"}, "run_options", {"qnn.perf_mode": "burst"}),
+        (
+            {"perf_mode": "burst"},
+            "run_options",
+            {"qnn.perf_mode": "burst", "qnn.htp_perf_mode": "burst"},
+        ),
         ({"rpc_control_latency": 100}, "run_options", {"qnn.rpc_control_latency": "100"}),
         ({"rpc_control_latency": 0}, "run_options", {"qnn.rpc_control_latency": "0"}),
-        ({"kvcache_rewind": 0}, "run_options", {"kvcache_rewind": "0"}),
+        ({"kvcache_rewind": 0}, "dynamic_options", {"kvcache_rewind": "0"}),
         (
             {"workload_type": "Efficient"},
             "dynamic_options",
@@ -62,7 +66,10 @@ def test_an_option_is_spelled_as_the_runtime_has_it(given, kind, wanted):
 def test_every_key_of_run_goes_somewhere():
     keys = {field.name for field in fields(RunOptions)}
 
-    assert RUN_OPTIONS.keys() | DYNAMIC_OPTIONS.keys() == keys
+    assert SETS.keys() == keys
+    assert {key: BY_NAME[name].recipe for key, name in SETS.items()} == {
+        key: f"run.{key}" for key in keys
+    }
     assert recipe_schema().part("graphs", "vad", "run").rules["properties"].keys() == keys
 
 
@@ -80,7 +87,7 @@ def test_what_only_genie_reads_is_refused_for_a_graph_of_the_htp():
         (
             "kvcache_rewind is for models that Genie runs: 'vad' is compiled for the HTP",
             AT,
-            "leave it out: the HTP takes it without a word and does nothing",
+            "leave it out: a session on the HTP refuses it",
         )
     ]
 
