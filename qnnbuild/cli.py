@@ -21,6 +21,8 @@ COMMANDS = {
     "show": "one action: options, inputs, key, record, log",
     "shell": "open a shell in an action's folder, with its inputs in place",
     "debug": "the layers of a graph on a chip, and where its numbers go wrong",
+    "trace": "what the compiler made of each node, what fused, and what fell to the CPU",
+    "report": "all that was built as one page: what failed, numbers, pictures",
     "rebuild": "build again beside the store and compare the bytes",
     "diff": "what changed between two builds, and whether it got worse",
     "inspect": "what a context binary, ctx.onnx, DLC or ONNX file is made for",

@@ -60,6 +60,7 @@ def graph_of(name: str, at: Span, node: MappingNode, problems: list[Problem]) ->
         samples=samples,
         options=value.get("options", {}),
         run=RunOptions(**value.get("run", {})),
+        dumps=tuple(value.get("dumps", ())),
         deadline_s=float(value.get("deadline", 900.0)),
         places=_places(at, node),
     )

@@ -9,6 +9,9 @@ from qnnbuild.errors import Span
 
 Scalar = str | int | float | bool
 
+DUMPS = "dumps"
+"""The folder below build/ that is no model's."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class License:
@@ -239,6 +242,7 @@ class Graph:
     options: Mapping[str, Mapping[str, Scalar]] = field(default_factory=dict)  # by toolchain
     run: RunOptions = field(default_factory=RunOptions, compare=False)
     """Of no use to any action but the bundle: graphs that only differ here are one graph."""
+    dumps: tuple[str, ...] = ()  # op_trace, qnn_graph, input_graph, dlc, saver, schematic
     deadline_s: float = 900.0
     axes_used: tuple[str, ...] = ()  # axes that change this graph
     source_axes: tuple[str, ...] = ()  # axes that change its source

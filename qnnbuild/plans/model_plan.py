@@ -9,10 +9,12 @@ from qnnbuild.actions.action import Action, OutputOf
 from qnnbuild.model.recipe import Chip, ExportSource, Graph, Source, Target
 from qnnbuild.plans.names import Names, Use, unit_name, uses_of
 from qnnbuild.plans.proof import Chain, Proof, fails, verdict_name
+from qnnbuild.plans.samples import shown_samples
 from qnnbuild.plans.search import Search
 from qnnbuild.steps.bundle import Part, bundle
 from qnnbuild.steps.context import context
 from qnnbuild.steps.convert import convert
+from qnnbuild.steps.dump import dump, kinds, name_of, traced_by
 from qnnbuild.steps.export import export, export_output, together
 from qnnbuild.steps.fetch import LICENSE, MODEL, fetch
 from qnnbuild.steps.prepare import prepare
@@ -50,12 +52,28 @@ class ModelPlan:
                 if fails(target):
                     continue
                 yield chain.compiled
+                yield from self._dumps(chain, toolchain)
                 run = proof.run_for(chain)
                 if run is chain:
                     yield from proof.actions(chain, toolchain)
-                parts.append(_part(chain, run))
+                parts.append(_part(chain, run, toolchain))
             if parts:
                 yield self._bundle(target, parts)
+
+    def _dumps(self, chain: Chain, toolchain: Toolchain) -> Iterator[Action]:
+        """Those that the recipe lists, and the op trace that tells what the CPU runs."""
+        use = chain.use
+        for kind in kinds(use.graph, use.target.chip, toolchain):
+            yield dump(
+                use.target,
+                use.graph,
+                toolchain,
+                kind,
+                prepared=chain.prepared.name,
+                converted=chain.converted.name,
+                compiled=chain.compiled.name,
+                name=name_of(use.base, kind, use.target.chip.name),
+            )
 
     def _chain(self, use: Use) -> Chain:
         """prepare, convert, context of one use, and what calibrates it."""
@@ -83,12 +101,15 @@ class ModelPlan:
     def _converted(self, use: Use, prepared: str, calibrated: str | None) -> Action:
         toolchain = self.toolchains[use.target.toolchain]
         if use.graph.auto_from and calibrated is not None:
+            shown = list(shown_samples(self.names, use, prepared))
+            self.before_convert += shown
             search = Search(
                 use=use,
                 names=self.names,
                 toolchain=toolchain,
                 prepared=prepared,
                 calibrated=calibrated,
+                shown=shown[-1].name,
                 chip=self._judging(use),
             )
             found = search.converted()
@@ -221,7 +242,8 @@ def _searchable(targets: Sequence[Target], toolchains: Mapping[str, Toolchain]) 
     ]
 
 
-def _part(chain: Chain, run: Chain | None) -> Part:
+def _part(chain: Chain, run: Chain | None, toolchain: Toolchain) -> Part:
+    use = chain.use
     return Part(
         graph=chain.use.graph,
         prepared=chain.prepared.name,
@@ -229,4 +251,5 @@ def _part(chain: Chain, run: Chain | None) -> Part:
         compiled=chain.compiled.name,
         verdict=verdict_name(run) if run else None,
         run_on=run.use.target.chip.name if run else None,
+        traced=traced_by(use.base, use.graph, use.target.chip, toolchain),
     )

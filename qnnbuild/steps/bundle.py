@@ -36,6 +36,7 @@ class Part:
     compiled: str
     converted: str = ""
     verdict: str | None = None  # the action that judged the binary of `run_on`
+    traced: str | None = None  # the op trace, where nodes may run on the CPU
     run_on: str | None = None  # the chip whose binary was run: this one, or one of its generation
 
 
@@ -51,6 +52,8 @@ def bundle(
         inputs[f"report-{graph}"] = OutputOf(action=part.prepared, output="report")
         if part.verdict is not None:
             inputs[f"verdict-{graph}"] = OutputOf(action=part.verdict, output="verdict")
+        if part.traced is not None:
+            inputs[f"trace-{graph}"] = OutputOf(action=part.traced, output="dump")
         if part.graph.quantization is not None or part.graph.auto_from:
             inputs[f"quantization-{graph}"] = OutputOf(action=part.converted, output="quantization")
     if license_text is not None:

@@ -20,6 +20,11 @@ from qnnbuild.toolchains.ort_versions import PLUGIN, Versions, installed
 
 TOOLCHAIN = "ort"
 BACKEND = "htp"
+SWITCHED = {
+    **dict.fromkeys(("yes", "on", "y", "true", "enable", "enabled"), "true"),
+    **dict.fromkeys(("no", "off", "n", "false", "disable", "disabled"), "false"),
+}
+"""Words that are not taken for a switch → what is."""
 
 
 def option_problems(
@@ -106,7 +111,7 @@ class _Check:
         """A value that is none says nothing of the rest."""
         option = self.option
         if wrong := wrong_value(option, self.value):
-            hint = self._nearest() or f"{option.name}: {option.about}"
+            hint = self._meant() or f"{option.name}: {option.about}"
             yield Problem(message=f"{option.name}: {wrong}", at=self.at, hint=hint)
             return
         yield from self._partners()
@@ -120,7 +125,10 @@ class _Check:
     def text(self) -> str:
         return spelling(self.option, self.value)
 
-    def _nearest(self) -> str | None:
+    def _meant(self) -> str | None:
+        if self.option.form == "switch":
+            word = SWITCHED.get(str(self.value).lower())
+            return word and f"write {word}"
         return did_you_mean(str(self.value), self.option.values)
 
     def _partners(self) -> Iterator[Problem]:

@@ -13,6 +13,7 @@ from qnnbuild.work import run_bundle
 from qnnbuild.work.card import card
 from qnnbuild.work.license_text import read_license
 from qnnbuild.work.manifest import GraphFacts, manifest, manifest_text
+from qnnbuild.work.on_cpu import accounted
 from qnnbuild.work.run import Run, WorkError
 
 LICENSE = "LICENSE.txt"
@@ -49,6 +50,7 @@ def _graph(run: Run, name: str, out: Path) -> GraphFacts:
         facts=_json(run.inputs[f"facts-{name}"] / "facts.json"),
         verdict=_json_of(run, f"verdict-{name}"),
         quantization=_json_of(run, f"quantization-{name}"),
+        **_on_cpu(run, name),
     )
 
 
@@ -58,6 +60,22 @@ def _program(run: Run) -> str:
     written = json.dumps(options, indent=4, sort_keys=True)  # texts only: Python reads it, too
     text = Path(run_bundle.__file__).read_text(encoding="utf-8")
     return ITS_OPTIONS.sub(lambda found: f"{found[1]} = {written}", text, count=1)
+
+
+def _on_cpu(run: Run, name: str) -> dict[str, Any]:
+    """What the CPU runs of a graph, where an op trace tells; both sources have to say the same."""
+    if f"trace-{name}" not in run.inputs:
+        return {}
+    trace = _json(run.inputs[f"trace-{name}"] / "op_trace.json")
+    left = _json(run.inputs[f"facts-{name}"] / "facts.json")["cpu_nodes"]
+    nodes, differs = accounted(left, trace["on_cpu"])
+    if differs:
+        count = "1 node" if len(differs) == 1 else f"{len(differs)} nodes"
+        told = ", ".join(f"{o['node']} ({o['operator']}), only in {o['only_in']}" for o in differs)
+        run.warn(
+            f"op trace and ctx.onnx of '{name}' differ in {count} on the CPU: {told}", place="graph"
+        )
+    return {"on_cpu": nodes, "on_cpu_differs": differs}
 
 
 def _take_files(run: Run, out: Path) -> None:

@@ -21,6 +21,8 @@ KNOWN_LICENSES = frozenset(
     }
 )
 
+SHOWN_NODES = 20
+
 
 def card(manifest: Manifest) -> str:
     """Markdown with the front matter that model hubs read."""
@@ -100,11 +102,25 @@ def _numbers(manifest: Manifest) -> Iterator[str]:
             numbers = [f"{found['sqnr_db']} dB", f"{found['max_abs_up_to']:g}"]
             rows.append([_code(name), _code(output), *numbers, comparison["samples"]])
         if graph["on_cpu"]:
-            kinds = ", ".join(sorted({one["operator"] for one in graph["on_cpu"]}))
-            yield f"Nodes of {_code(name)} that run on the CPU: {len(graph['on_cpu'])} ({kinds})."
+            yield from _on_cpu(name, graph)
     if rows:
         yield "The graph as it was compiled against the original, both on the CPU:"
         yield _table(["graph", "output", "SQNR", "largest error up to", "samples"], rows)
+
+
+def _on_cpu(name: str, graph: Mapping[str, Any]) -> Iterator[str]:
+    nodes = graph["on_cpu"]
+    kinds = ", ".join(sorted({one["operator"] for one in nodes}))
+    share = graph["context"].get("cpu_share_of_multiply_adds")
+    told = "" if share is None else f", {share:.2%} of the multiply-adds"
+    yield f"Nodes of {_code(name)} that run on the CPU: {len(nodes)} ({kinds}){told}."
+    rows = [
+        [_code(n["node"]), n["operator"], n.get("reason") or n.get("why") or "–"]
+        for n in nodes[:SHOWN_NODES]
+    ]
+    yield _table(["node", "operator", "why"], rows)
+    if len(nodes) > SHOWN_NODES:
+        yield f"The other {len(nodes) - SHOWN_NODES} stand in `manifest.json`."
 
 
 def _verified(manifest: Manifest) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,8 @@ class GraphFacts:
     facts: Mapping[str, Any]  # read back from the context
     verdict: Mapping[str, Any] | None = None  # on the binary that was run, see "run_on"
     quantization: Mapping[str, Any] | None = None
+    on_cpu: Sequence[Mapping[str, Any]] | None = None  # with an op trace: {node, operator, reason}
+    on_cpu_differs: Sequence[Mapping[str, Any]] = ()  # what only one source has, and which
 
 
 def manifest(
@@ -77,10 +79,10 @@ def _graph(
         "quantization": facts.quantization,
         # the binary of the chip "on" was run: this very one, or its like for another chip
         "verified": {"on": graph["run_on"], **facts.verdict} if facts.verdict else None,
-        # what the compiler did, where it tells; else what prepare foresaw
-        "on_cpu": facts.facts.get("cpu_nodes", facts.report["on_cpu"]),
         # what an app gives the runtime: options of the provider, the session, each run, and dynamic
         "run": graph["run"],
+        "on_cpu": _on_cpu(facts),
+        "on_cpu_differs": list(facts.on_cpu_differs),
         "context": dict(facts.facts),
         "prepared": graph["prepared"],
         "compiled": graph["compiled"],
@@ -91,3 +93,10 @@ def _input(told: Mapping[str, Any], ranges: Mapping[str, Any]) -> dict[str, Any]
     """As prepare tells it, and where random numbers for it lie, if the recipe says so."""
     between = ranges.get(told["name"])
     return {**told, "range": between} if between else dict(told)
+
+
+def _on_cpu(facts: GraphFacts) -> Any:
+    """What the compiler did, where it tells; else what prepare foresaw."""
+    if facts.on_cpu is not None:
+        return list(facts.on_cpu)
+    return facts.facts.get("cpu_nodes", facts.report["on_cpu"])

@@ -45,7 +45,7 @@ exit codes: 0 it ran; 2 wrong use; 3 no such graph, file or array; 4 it cannot r
 
 profiles: --profile writes profile.csv and profile_qnn.log. Qualcomm's SDK has the viewer:
   qnn-profile-viewer --input_log profile_qnn.log --output layers.csv
-with --profile optrace, for chrome://tracing, and the _schematic.bin that the compile left:
+with --profile optrace, and the schematic that `dumps: [schematic]` of a recipe gives:
   qnn-profile-viewer --config config.json --reader libQnnHtpOptraceProfilingReader.so \\
     --input_log profile_qnn.log --schematic NAME_schematic.bin --output optrace.json
 (on Windows qnn-profile-viewer.exe and QnnHtpOptraceProfilingReader.dll)

@@ -236,6 +236,13 @@ def test_a_mistyped_value_is_told_with_the_nearest_one():
     assert problem.hint == "did you mean 'burst'?"
 
 
+@pytest.mark.parametrize(("word", "hint"), [("yes", "write true"), ("Off", "write false")])
+def test_other_words_for_a_switch_are_told_as_true_and_false(word: str, hint: str):
+    (problem,) = problems({"enable_htp_spill_fill_buffer": word})
+
+    assert problem.hint == hint
+
+
 def test_systems_come_from_a_chips_market():
     assert systems_of(PHONE) == ("android-arm64",)
     assert systems_of(replace(PHONE, tags=())) == ()

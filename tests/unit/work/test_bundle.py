@@ -306,3 +306,53 @@ def test_the_index_does_not_depend_on_the_order_of_bundles():
     backwards = json.dumps(index({"b": two, "a": one}))
 
     assert forwards == backwards
+
+
+ON_CPU = {"node": "/gelu/Erf", "operator": "Erf", "reason": "no Erf", "runtime_name": "Erf_3"}
+
+
+def traced(*nodes: dict[str, str]) -> Run:
+    """The compiled file has Erf_3 and a Cast on the CPU; the op trace has `nodes`."""
+    left = [
+        {"node": "Erf_3", "operator": "Erf", "reason": None},
+        {"node": "Cast_1", "operator": "Cast", "reason": None},
+    ]
+    facts = {"cpu_nodes": left, "cpu_share_of_multiply_adds": 0.125}
+    return staged(
+        {
+            "facts-vad/facts.json": json.dumps(facts),
+            "trace-vad/op_trace.json": json.dumps({"on_cpu": nodes}),
+            "trace-vad/qnn_op_trace.json": "{}",
+        }
+    )
+
+
+def test_nodes_on_the_cpu_have_name_and_reason_of_the_op_trace():
+    cast = {"node": "Cast_1", "operator": "Cast", "reason": "no Cast", "runtime_name": "Cast_1"}
+    run = traced(ON_CPU, cast)
+    bundle(run)
+
+    assert run.warnings == []
+    assert manifest()["graphs"]["vad"]["on_cpu"] == [
+        {"node": "/gelu/Erf", "operator": "Erf", "reason": "no Erf"},
+        {"node": "Cast_1", "operator": "Cast", "reason": "no Cast"},
+    ]
+    assert (
+        "Nodes of `vad` that run on the CPU: 2 (Cast, Erf), 12.50% of the multiply-adds.\n\n"
+        "| node | operator | why |\n| --- | --- | --- |\n"
+        "| `/gelu/Erf` | Erf | no Erf |\n| `Cast_1` | Cast | no Cast |\n"
+    ) in read("README.md")
+
+
+def test_where_op_trace_and_compiled_file_differ_that_is_told():
+    run = traced(ON_CPU)
+    bundle(run)
+    (notice,) = run.warnings
+
+    assert notice.message == (
+        "op trace and ctx.onnx of 'vad' differ in 1 node on the CPU: "
+        "Cast_1 (Cast), only in ctx.onnx"
+    )
+    assert manifest()["graphs"]["vad"]["on_cpu_differs"] == [
+        {"node": "Cast_1", "operator": "Cast", "only_in": "ctx.onnx"}
+    ]
