@@ -35,6 +35,25 @@ def that_spills() -> onnx.ModelProto:
     return _model(nodes, {"x": [1, 3, 128, 128]}, {"y": [1, 32, 128, 128]}, stored)
 
 
+def with_scatter_max() -> onnx.ModelProto:
+    """x: float32 [1, 3, 8, 8] → Conv, ScatterElements(max), which the host's table lacks."""
+    random = np.random.default_rng(1)
+    stored = {
+        "w": random.standard_normal((8, 3, 3, 3)).astype(np.float32),
+        "i": np.zeros((1, 2, 8, 8), np.int32),
+        "u": random.standard_normal((1, 2, 8, 8)).astype(np.float32),
+    }
+    nodes = [
+        helper.make_node("Conv", ["x", "w"], ["c"], name="conv", pads=[1, 1, 1, 1]),
+        helper.make_node(
+            "ScatterElements", ["c", "i", "u"], ["y"], name="scatter", axis=1, reduction="max"
+        ),
+    ]
+    model = _model(nodes, {"x": [1, 3, 8, 8]}, {"y": [1, 8, 8, 8]}, stored)
+    model.opset_import[0].version = 18
+    return model
+
+
 def with_float_borders() -> onnx.ModelProto:
     """The quantized convolution of `tiny_qdq`, quantized from and to float32 at its borders."""
     model = tiny_qdq()

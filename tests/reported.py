@@ -80,11 +80,13 @@ FILES: Mapping[str, Any] = {
         },
     },
     "verdict.json": {
-        **RAN, "judged": True, "bars": [BAR], "outputs": {"y": NUMBERS},
+        **RAN, "judged": True, "bars": [BAR], "outputs": {"y": NUMBERS, "z": {"sqnr_db": 1.0}},
+        "excused": {"z": "a seed"},
         "metrics": {"wer": {"wer": 0.05}},
     },
     "numbers.json": {**RAN, "outputs": {"y": {"all": NUMBERS, "kind": "float"}}},
     "report.json": {"digest": "c" * 64, "count": 8, "synthetic": True},
+    "manifest.json": {"graphs": {"one": {"on_cpu": [{**CPU_NODE, "reason": "no kernel, traced"}]}}},
     "failure.json": {"step": "verdict", "message": "SQNR 0.6 dB, at least 20 dB wanted"},
     "sensitivity.json": {"needed": True, "layers": LAYERS},
 }  # fmt: skip

@@ -109,9 +109,17 @@ class Cells:
                 graph,
                 params["precision"],
                 self.plan[compiled.action],
-                verdict.action if isinstance(verdict, OutputOf) else None,
-                params["run_on"],
+                verdict=verdict.action if isinstance(verdict, OutputOf) else None,
+                run_on=params["run_on"],
+                on_cpu=self._traced(made, graph),
             )
+
+    def _traced(self, made: Action, graph: str) -> Sequence[Mapping[str, Any]] | None:
+        """The CPU's nodes as the manifest has them, where an op trace knows more of them."""
+        if f"trace-{graph}" not in made.inputs:
+            return None
+        manifest = self.known.read(made.name, "bundle", "manifest.json")
+        return manifest["graphs"][graph]["on_cpu"] if manifest is not None else None
 
     def _without_bundle(self, target: Target, failures: dict[str, Failure]) -> Cell:
         """A graph of it is known to fail."""

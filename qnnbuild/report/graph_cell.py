@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,14 +25,22 @@ class Graphs:
     _precisions: dict[str, str] = field(default_factory=dict)
 
     def cell(
-        self, graph: str, asked: str, compiled: Action, verdict: str | None, run_on: str | None
+        self,
+        graph: str,
+        asked: str,
+        compiled: Action,
+        *,
+        verdict: str | None,
+        run_on: str | None,
+        on_cpu: Sequence[Mapping[str, Any]] | None,
     ) -> GraphCell:
+        """`on_cpu` is what an op trace said of the CPU's nodes, where there is one."""
         converted = self._maker(compiled, "model")
         return GraphCell(
             graph=graph,
             asked=asked,
             precision=self._precision(converted, asked),
-            compiled=self._compiled(compiled.name),
+            compiled=self._compiled(compiled.name, on_cpu),
             proof=self._proof(verdict, run_on),
             calibration=self._calibration(converted),
         )
@@ -53,7 +61,7 @@ class Graphs:
             self._precisions[name] = _found(said) if said else asked
         return self._precisions[name]
 
-    def _compiled(self, name: str) -> Compiled | None:
+    def _compiled(self, name: str, on_cpu: Sequence[Mapping[str, Any]] | None) -> Compiled | None:
         standing = self.known.standing(name)
         facts = self.known.read(name, "facts", "facts.json")
         record = standing.record
@@ -69,7 +77,7 @@ class Graphs:
             log=standing.log or "",
             digest=next(iter([*binaries, *(one["digest"] for one in files.values())]), ""),
             nodes=facts["nodes"],
-            cpu_nodes=tuple(_cpu_nodes(facts.get("cpu_nodes", ()))),
+            cpu_nodes=tuple(_cpu_nodes(facts.get("cpu_nodes", ()) if on_cpu is None else on_cpu)),
             cpu_share=facts.get("cpu_share_of_multiply_adds"),
             sdk_build=facts.get("sdk_build"),
         )
@@ -116,7 +124,7 @@ def _found(said: Mapping[str, Any]) -> str:
     return f"{said['word']} + {lifted} in 16 bit" if lifted else str(said["word"])
 
 
-def _cpu_nodes(said: Any) -> Iterator[CpuNode]:
+def _cpu_nodes(said: Sequence[Mapping[str, Any]]) -> Iterator[CpuNode]:
     for one in said:
         yield CpuNode(node=one["node"], operator=one["operator"], reason=one["reason"])
 
@@ -128,7 +136,10 @@ def _proof(
         name: _brief(numbers if judged else numbers["all"])
         for name, numbers in told["outputs"].items()
     }
-    sqnr = [one["sqnr_db"] for one in outputs.values() if "sqnr_db" in one]
+    excused = told.get("excused", {})
+    sqnr = [
+        one["sqnr_db"] for name, one in outputs.items() if "sqnr_db" in one and name not in excused
+    ]
     return Proof(
         chip=run_on,
         ran_on=told["ran_on"]["host"],
@@ -138,6 +149,7 @@ def _proof(
         judged=judged,
         sqnr_db=min(sqnr, default=None),
         outputs=outputs,
+        excused=excused,
         metrics=told.get("metrics", {}),
         bars=tuple(Bar(**bar) for bar in told.get("bars", ())),
     )

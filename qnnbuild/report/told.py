@@ -57,8 +57,9 @@ class Proof:
     compared_with: str
     why_not: str | None  # why its answers cannot be compared
     judged: bool  # False: the numbers are there, and no verdict yet, or a bad one
-    sqnr_db: float | None  # of the worst output
+    sqnr_db: float | None  # of the worst output that is judged
     outputs: Mapping[str, Mapping[str, Any]]
+    excused: Mapping[str, str]  # outputs that are not judged, and why
     metrics: Mapping[str, Mapping[str, Any]]
     bars: tuple[Bar, ...]
 

@@ -50,7 +50,10 @@ def dump(
         name=name,
         step="dump",
         call=CALLS[work.call or ""],
-        params=_params(kind, graph.name, target.chip.name, work.params),
+        params={
+            **_params(kind, graph.name, target.chip.name, work.params),
+            "options": dict(ortqnn.dump_options(graph, kind)),
+        },
         inputs=inputs,
         outputs=("dump",),
         tools=(*work.tools, "package:onnx"),

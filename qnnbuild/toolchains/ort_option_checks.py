@@ -20,6 +20,14 @@ from qnnbuild.toolchains.ort_versions import PLUGIN, Versions, installed
 
 TOOLCHAIN = "ort"
 BACKEND = "htp"
+DUMPED = {
+    "op_trace": "enable_framework_op_trace",
+    "qnn_graph": "dump_json_qnn_graph",
+    "input_graph": "dump_qnn_ep_input_graph",
+    "dlc": "dump_qnn_ir_dlc",
+}
+"""What `dumps:` lists → the option that says it."""
+
 SWITCHED = {
     **dict.fromkeys(("yes", "on", "y", "true", "enable", "enabled"), "true"),
     **dict.fromkeys(("no", "off", "n", "false", "disable", "disabled"), "false"),
@@ -53,6 +61,7 @@ def says(graph: Graph, context: ContextOptions) -> Mapping[str, str]:
         if name in BY_NAME
     }
     return {
+        **{option: "1" for dump, option in DUMPED.items() if dump in graph.dumps},
         "ep.context_enable": "1",
         "ep.context_embed_mode": "1" if context.embed else "0",
         "session.disable_cpu_ep_fallback": "0" if graph.cpu_fallback == "allow" else "1",

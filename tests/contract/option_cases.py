@@ -221,6 +221,11 @@ STRICT_OFFLOAD = [
     Case(model="borders", options={"offload_graph_io_quantization": value}) for value in "01"
 ]
 STRICT_BORDERS = Case(model="borders")
+DLC = {"dump_qnn_ir_dlc": "1", "dump_qnn_ir_dlc_dir": "d"}
+SCATTER, UNCHECKED_SCATTER = (
+    Case(model="scatter", options={**DLC, **more}, entries={"ep.context_enable": "0"})
+    for more in ({}, {"skip_backend_op_validation": "1"})
+)
 ERF = Case(model="erf", allowed=True)
 STRICT_ERF = Case(model="erf")
 DUMPING = [Case(options={by: "1", folder: "d"}) for folder, (by, _) in DUMPS.items()]
@@ -234,6 +239,16 @@ def every_case() -> list[Case]:
     told = [case for case, _ in (*REFUSED.values(), *RUNS.values())]
     cases = [
         *(*shown, *(case.plain for case in shown), *told),
-        *(*singles, *STRICT_OFFLOAD, STRICT_BORDERS, ERF, STRICT_ERF, *DUMPING, Case()),
+        *(
+            *singles,
+            *STRICT_OFFLOAD,
+            STRICT_BORDERS,
+            SCATTER,
+            UNCHECKED_SCATTER,
+            ERF,
+            STRICT_ERF,
+            *DUMPING,
+            Case(),
+        ),
     ]
     return list({case.name: case for case in cases}.values())

@@ -37,15 +37,23 @@ from tests.contract.option_cases import (
     RUNS,
     SAME_BYTES,
     SAVER,
+    SCATTER,
     STRICT_BORDERS,
     STRICT_ERF,
     STRICT_OFFLOAD,
     TOO_MUCH,
+    UNCHECKED_SCATTER,
     Case,
     every_case,
 )
 from tests.models import tiny_conv, with_erf
-from tests.option_models import that_spills, with_float_blocks, with_float_borders, with_lstm
+from tests.option_models import (
+    that_spills,
+    with_float_blocks,
+    with_float_borders,
+    with_lstm,
+    with_scatter_max,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -56,6 +64,7 @@ MODELS = {
     "borders": with_float_borders,
     "blocks": with_float_blocks,
     "erf": with_erf,
+    "scatter": with_scatter_max,
 }
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -197,6 +206,14 @@ def test_a_node_for_the_cpu_ends_a_session_that_may_not_use_it(made: Made):
     assert made.ended_well(ERF)
     assert "fallback to CPU EP has been explicitly disabled" in made.log(STRICT_ERF)
     assert made.files(STRICT_ERF) == made.files(ERF)  # so its files are no proof of anything
+
+
+def test_an_operator_that_the_host_does_not_know_comes_into_a_dlc_without_its_check(made: Made):
+    assert "failed for node `scatter` of type `ScatterElements`" in made.log(SCATTER)
+    assert not made.ended_well(SCATTER)
+    assert made.ended_well(UNCHECKED_SCATTER)
+    (dlc,) = made.files(UNCHECKED_SCATTER, "d/*.dlc").values()
+    assert b"ScatterElements" in dlc or b"scatter" in dlc
 
 
 def test_other_backends_write_their_files_without_a_context(made: Made):

@@ -147,7 +147,8 @@
 
   function table(show) {
     const width = WIDTHS[show];
-    const first = innerWidth < 560 ? 130 : 250;
+    const longest = Math.max(...drawn.rows.map((row) => row.name.length));
+    const first = innerWidth < 560 ? 130 : Math.min(360, Math.max(130, 30 + 7.6 * longest));
     const columns = make("colgroup", {}, make("col", { style: `width: ${first}px` }));
     const generations = make("tr", {}, make("th", { class: "name", scope: "col" }, ""));
     const names = make("tr", {}, make("th", { class: "name", scope: "col" }, "model"));
@@ -321,6 +322,7 @@
     yield facts(lines);
     if (proof && proof.bars.length) yield bars(proof);
     if (proof) yield outputs(proof);
+    if (proof) yield facts(Object.entries(proof.excused).map(([name, why]) => [`${name} is not judged`, why]));
     for (const [name, values] of Object.entries(proof ? proof.metrics : {})) {
       yield facts(Object.entries(values).map(([what, value]) => [what === name ? name : `${name}: ${what}`, digits(value, 5)]));
     }
@@ -348,7 +350,7 @@
     if (!names.length) return null;
     const used = Object.keys(OUTPUTS).filter((what) => names.some(([, values]) => what in values));
     return grid(["output", ...used.map((what) => OUTPUTS[what])],
-      names.map(([name, values]) => [name, ...used.map((what) => digits(values[what]))]));
+      names.map(([name, values]) => [name, ...used.map((what) => digits(values[what], what === "cosine" ? 7 : 4))]));
   }
 
   // --- pictures -------------------------------------------------------------------------------
@@ -380,12 +382,17 @@
     const axis = { gridcolor: colour("line"), zerolinecolor: colour("line"), linecolor: colour("line"), fixedrange: true };
     layout.xaxis = { ...axis, ...layout.xaxis };
     layout.yaxis = { ...axis, ...layout.yaxis };
+    const names = layout.yaxis.categoryarray;
+    if (names && innerWidth < 560) {
+      layout.yaxis.tickvals = names;
+      layout.yaxis.ticktext = names.map((name) => (name.length > 18 ? `…${name.slice(-17)}` : name));
+    }
     Object.assign(layout, {
-      height: figure.height, margin: { l: 56, r: 16, t: 12, b: 48 }, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
+      width: at(figure.id).clientWidth, height: figure.height, margin: { l: 56, r: 16, t: 12, b: 48 }, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
       font: { color: colour("text"), family: "system-ui, sans-serif", size: 12 }, legend: { orientation: "h", y: 1.02, yanchor: "bottom" },
       hoverlabel: { bgcolor: colour("raised"), font: { color: colour("text") } },
     });
-    return plotly().react(at(figure.id), coloured(figure.traces), layout, { displayModeBar: false, responsive: true });
+    return plotly().react(at(figure.id), coloured(figure.traces), layout, { displayModeBar: false });
   }
 
   const visible = new Set();
@@ -426,7 +433,13 @@
     at("controls").hidden = false;
     draw();
     figures.forEach((figure) => watch.observe(at(figure.id)));
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => visible.forEach(picture));
+    const again = () => visible.forEach(picture);
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", again);
+    let turning = 0;
+    addEventListener("resize", () => {
+      clearTimeout(turning);
+      turning = setTimeout(again, 120);
+    });
     follow();
   }
 

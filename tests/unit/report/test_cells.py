@@ -46,6 +46,7 @@ def test_a_cell_has_the_numbers_with_their_bars_and_inputs() -> None:
     assert proof["samples"] == {"digest": "c" * 64, "count": 8, "synthetic": True}
     assert proof["bars"][0]["holds"] is True
     assert proof["metrics"] == {"wer": {"wer": 0.05}}
+    assert proof["excused"] == {"z": "a seed"}
 
 
 def test_chips_of_one_generation_share_a_proof_and_say_whose_binary_it_was() -> None:
@@ -62,6 +63,14 @@ def test_a_cell_says_what_it_was_calibrated_with() -> None:
     assert model(told, "vad")["calibrations"][name] == {
         "digest": "c" * 64, "count": 8, "synthetic": True,
     }  # fmt: skip
+
+
+def test_an_op_trace_says_better_what_the_cpu_runs() -> None:
+    told = Told.of(FLOATS)
+    cells = {one["graph"]: one["compiled"] for one in told.cell("floats", "SM8750")["graphs"]}
+
+    assert cells["one"]["cpu_nodes"][0]["reason"] == "no kernel, traced"
+    assert cells["two"]["cpu_nodes"][0]["reason"] == "no kernel"
 
 
 def test_what_failed_below_a_bundle_fails_its_cell_and_no_other() -> None:

@@ -41,5 +41,5 @@ def test_work_on_the_cpu_is_told_once_for_chips_that_share_it() -> None:
     one, two = told(FLOATS).on_cpu
 
     assert (one.graph, one.chips, one.share) == ("floats/one", ("SM8550", "SM8750"), 0.125)
-    assert one.nodes == ({"node": "ceil", "operator": "Ceil", "reason": "no kernel"},)
+    assert one.nodes == ({"node": "ceil", "operator": "Ceil", "reason": "no kernel, traced"},)
     assert two.graph == "floats/two"

@@ -65,6 +65,24 @@ def test_each_kind_is_an_action_that_lands_outside_of_the_bundle():
     assert found["bundle/silero/16k@SM8750"].needs() == plan()["bundle/silero/16k@SM8750"].needs()
 
 
+def test_what_counts_for_a_dlc_alone_is_in_no_other_key():
+    skipping = {"ort": {"skip_backend_op_validation": True}}
+    both = ("dlc", "qnn_graph")
+    plain, found = plan(options={}, dumps=both), plan(options=skipping, dumps=both)
+    dlc = "dump/silero/vad/16k/dlc@SM8750"
+
+    assert [a.name for a in found if a.params != plain[a.name].params] == [dlc]
+    assert found[dlc].params["options"] == {"skip_backend_op_validation": "1"}
+
+
+def test_a_session_that_runs_here_is_not_given_what_only_a_device_has():
+    shared = {"ort": {"enable_htp_shared_memory_allocator": True}}
+    found = plan(options=shared, dumps=("dlc", "qnn_graph", "saver"))
+    given = [bool(found[name].params["options"]) for name in dumps(found)]
+
+    assert given == [False, True, False]
+
+
 def test_a_dump_is_of_the_very_compile_that_ships():
     found = plan(dumps=("dlc",))
     shared = ("soc_model", "options", "cpu_fallback")

@@ -26,16 +26,18 @@ EMBEDDED = ContextOptions(embed=True)
 SETTABLE = settable()
 ELSEWHERE = [option for option in BY_NAME.values() if not option.settable]
 OF_OTHERS = {"genie_log_level"}  # of a backend that no recipe compiles for
-NEEDS_A_DUMP = {"skip_backend_op_validation"}
 
 
 def name_of(option: Option) -> str:
     return option.name
 
 
-def graph(options: Mapping[str, Scalar], *, fallback: str = "refuse") -> Graph:
+def graph(
+    options: Mapping[str, Scalar], *, fallback: str = "refuse", dumps: tuple[str, ...] = ()
+) -> Graph:
     return Graph(
         name="vad",
+        dumps=dumps,
         source=FileSource(file="vad.onnx"),
         cpu_fallback=fallback,
         options={"ort": options},
@@ -48,10 +50,11 @@ def problems(
     chip: Chip = PHONE,
     *,
     fallback: str = "refuse",
+    dumps: tuple[str, ...] = (),
     context: ContextOptions | None = None,
     versions: Versions = NEW,
 ) -> list[Problem]:
-    wanted = graph(options, fallback=fallback)
+    wanted = graph(options, fallback=fallback, dumps=dumps)
     return list(option_problems(wanted, chip, context or ContextOptions(), versions))
 
 
@@ -91,11 +94,13 @@ def with_partners(option: Option, value: Scalar) -> dict[str, Scalar]:
 
 @pytest.mark.parametrize("option", SETTABLE, ids=name_of)
 def test_each_good_value_passes_on_a_chip_and_system_that_have_it(option: Option):
-    if option.name in OF_OTHERS | NEEDS_A_DUMP:
+    if option.name in OF_OTHERS:
         return
     fallback = "allow" if "session.disable_cpu_ep_fallback" in _names(option.needs) else "refuse"
+    dumps = ("dlc",) if "dump_qnn_ir_dlc" in _names(option.needs) else ()
     for value in good_values(option):
-        assert problems(with_partners(option, value), NEWEST, fallback=fallback) == []
+        given = with_partners(option, value)
+        assert problems(given, NEWEST, fallback=fallback, dumps=dumps) == []
 
 
 @pytest.mark.parametrize("option", SETTABLE, ids=name_of)
