@@ -22,6 +22,7 @@ from qnnbuild.model.recipe import (
     UrlSource,
 )
 from qnnbuild.toolchains import ortqnn
+from qnnbuild.toolchains.ort_run import run_part
 
 BUNDLE = "bundle"
 
@@ -123,11 +124,17 @@ def _graph(part: Part, toolchain: str) -> dict[str, Json]:
     return {
         "precision": part.graph.precision,
         "source": source_facts(part.graph.source),
-        "run_time_options": dict(run_time),
+        "run": run_part(part.graph, run_time),
+        "ranges": _ranges(part.graph),
         "prepared": part.prepared,
         "compiled": part.compiled,
         "run_on": part.run_on,
     }
+
+
+def _ranges(graph: Graph) -> dict[str, Json]:
+    """What random inputs are taken from, as verify takes them."""
+    return {name: list(spec.range) for name, spec in graph.inputs.items() if spec.range}
 
 
 def source_facts(source: Source) -> Mapping[str, Json]:

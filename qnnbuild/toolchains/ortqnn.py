@@ -12,6 +12,7 @@ from qnnbuild.model.recipe import Chip, ContextOptions, Graph, Quantization
 from qnnbuild.toolchains.ort_option_checks import option_problems, says, spelling, usual
 from qnnbuild.toolchains.ort_options import BY_NAME, Scope
 from qnnbuild.toolchains.ort_precisions import precision_problems, searchable
+from qnnbuild.toolchains.ort_run import run_problems
 from qnnbuild.toolchains.work import Work
 
 NAME = "ort"
@@ -32,6 +33,7 @@ class OrtQnn:
         self, graph: Graph, chip: Chip, context: ContextOptions | None = None
     ) -> Iterable[Problem]:
         yield from precision_problems(graph, chip)
+        yield from run_problems(graph)
         yield from option_problems(graph, chip, context or PLAIN)
 
     def searchable(self, graph: Graph, chip: Chip) -> Graph:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from qnnbuild.digest import digest_file
+from qnnbuild.work import run_bundle
 from qnnbuild.work.card import card
 from qnnbuild.work.license_text import read_license
 from qnnbuild.work.manifest import GraphFacts, manifest, manifest_text
@@ -17,6 +19,8 @@ from qnnbuild.work.run import Run, WorkError
 LICENSE = "LICENSE.txt"
 CARD = "README.md"
 MANIFEST = "manifest.json"
+RUN = "run.py"
+ITS_OPTIONS = re.compile(r"^(RUN: .*) = \{\}", re.MULTILINE)
 
 
 def bundle(run: Run) -> None:
@@ -24,6 +28,8 @@ def bundle(run: Run) -> None:
     out = run.outputs["bundle"]
     graphs = {name: _graph(run, name, out) for name in run.params["graphs"]}
     (out / LICENSE).write_text(_license(run), encoding="utf-8", newline="\n")
+    if any(name.endswith(".onnx") for graph in graphs.values() for name in graph.files):
+        (out / RUN).write_text(_program(run), encoding="utf-8", newline="\n")
     _take_files(run, out)
     provenance = _json(run.inputs["provenance"] / "provenance.json")
     text = card(manifest(run.params, graphs, {}, provenance))
@@ -46,6 +52,14 @@ def _graph(run: Run, name: str, out: Path) -> GraphFacts:
         quantization=_json_of(run, f"quantization-{name}"),
         **_on_cpu(run, name),
     )
+
+
+def _program(run: Run) -> str:
+    """run.py: the same for every bundle but for the options that its graphs run with."""
+    options = {name: graph["run"] for name, graph in run.params["graphs"].items()}
+    written = json.dumps(options, indent=4, sort_keys=True)  # texts only: Python reads it, too
+    text = Path(run_bundle.__file__).read_text(encoding="utf-8")
+    return ITS_OPTIONS.sub(lambda found: f"{found[1]} = {written}", text, count=1)
 
 
 def _on_cpu(run: Run, name: str) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from qnnbuild.work.bars import limit
+from qnnbuild.work.card_run import how_to_run
 
 Manifest = Mapping[str, Any]
 
@@ -30,7 +31,7 @@ def card(manifest: Manifest) -> str:
         f"# {_title(manifest)}",
         *_introduction(manifest),
         "## Run it",
-        *_how_to_run(manifest),
+        *how_to_run(manifest),
         "## Inputs and outputs",
         *(block for name in manifest["graphs"] for block in _borders(manifest, name)),
         "## Numbers",
@@ -72,34 +73,6 @@ def _introduction(manifest: Manifest) -> Iterator[str]:
     )
     if manifest["homepage"]:
         yield f"The model's home: <{manifest['homepage']}>"
-
-
-def _how_to_run(manifest: Manifest) -> Iterator[str]:
-    graphs = [graph for graph in manifest["graphs"].values() if graph["onnx"]]
-    if not graphs:
-        yield "Load the `.bin` file with the QNN runtime that stands under Provenance."
-        return
-    first, *others = graphs
-    options = {"backend_type": "htp", **first["run_time_options"]}
-    yield "With ONNX Runtime and its QNN plugin, on the device, all files in one folder:"
-    yield "\n".join(
-        [
-            "```python",
-            "import onnxruntime as ort",
-            "import onnxruntime_qnn",
-            "",
-            'name = "QNNExecutionProvider"',
-            "ort.register_execution_provider_library(name, onnxruntime_qnn.get_library_path())",
-            "devices = [d for d in ort.get_ep_devices() if d.ep_name == name]",
-            "options = ort.SessionOptions()",
-            f"options.add_provider_for_devices(devices, {json.dumps(options, sort_keys=True)})",
-            f"session = ort.InferenceSession({json.dumps(first['onnx'])}, options)",
-            "```",
-        ]
-    )
-    if others:
-        names = ", ".join(_code(graph["onnx"]) for graph in others)
-        yield f"The other graphs load alike: {names}."
 
 
 def _borders(manifest: Manifest, name: str) -> Iterator[str]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-MANIFEST_VERSION = 1
+MANIFEST_VERSION = 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +71,7 @@ def _graph(
         "onnx": onnx,
         "files": list(facts.files),
         "precision": graph["precision"],
-        "inputs": facts.report["inputs"],
+        "inputs": [_input(one, graph["ranges"]) for one in facts.report["inputs"]],
         "outputs": facts.report["outputs"],
         # of the ONNX file and its side files: digest of {name: sha256}
         "source": {**graph["source"], "digest": source_digest},
@@ -79,13 +79,20 @@ def _graph(
         "quantization": facts.quantization,
         # the binary of the chip "on" was run: this very one, or its like for another chip
         "verified": {"on": graph["run_on"], **facts.verdict} if facts.verdict else None,
+        # what an app gives the runtime: options of the provider, the session, each run, and dynamic
+        "run": graph["run"],
         "on_cpu": _on_cpu(facts),
         "on_cpu_differs": list(facts.on_cpu_differs),
-        "run_time_options": graph["run_time_options"],
         "context": dict(facts.facts),
         "prepared": graph["prepared"],
         "compiled": graph["compiled"],
     }
+
+
+def _input(told: Mapping[str, Any], ranges: Mapping[str, Any]) -> dict[str, Any]:
+    """As prepare tells it, and where random numbers for it lie, if the recipe says so."""
+    between = ranges.get(told["name"])
+    return {**told, "range": between} if between else dict(told)
 
 
 def _on_cpu(facts: GraphFacts) -> Any:

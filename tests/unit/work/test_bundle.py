@@ -9,6 +9,7 @@ import pytest
 
 from qnnbuild.digest import digest_bytes
 from qnnbuild.report.index import index
+from qnnbuild.work import run_bundle
 from qnnbuild.work.bundle import bundle
 from qnnbuild.work.run import Run, WorkError
 
@@ -26,12 +27,27 @@ REPORT = {
     "on_cpu": [],
 }
 
+RUN = {
+    "provider_options": {"backend_type": "htp"},
+    "session_options": {"session.disable_cpu_ep_fallback": "1"},
+    "run_options": {},
+    "dynamic_options": {},
+}
+
 GRAPH = {
     "precision": "fp16",
     "source": {"pypi": "silero-vad==6.2.3", "member": "silero_vad/m.onnx", "sha256": "5e" * 32},
-    "run_time_options": {},
+    "run": RUN,
+    "ranges": {"input|x": [0.0, 3.0]},
     "prepared": "prepare/silero-vad/vad",
     "compiled": "context/silero-vad/vad@SM8750",
+}
+
+BURST = {
+    "provider_options": {"backend_type": "htp", "htp_performance_mode": "burst"},
+    "session_options": {},
+    "run_options": {"qnn.perf_mode": "burst"},
+    "dynamic_options": {"ep.dynamic.workload_type": "Efficient"},
 }
 
 PARAMS: Mapping[str, Any] = {
@@ -133,7 +149,7 @@ def test_the_card_of_a_bundle(golden):
 def test_the_card_of_two_graphs_that_may_not_be_passed_on(golden):
     slow = {"operator": "ai.onnx:Erf", "node": "gelu", "reason": "not supported"}
     report = {**REPORT, "comparison": {"why_not": "it is random"}}
-    two = {"vad": GRAPH, "head": {**GRAPH, "run_time_options": {"htp_performance_mode": "burst"}}}
+    two = {"head": {**GRAPH, "run": BURST}, "vad": GRAPH}
     run = staged(
         {
             "report-head/report.json": json.dumps(report),
@@ -177,6 +193,7 @@ def test_more_files_are_named_as_from_the_recipes_folder():
         "README.md",
         "lang/tokens.txt",
         "manifest.json",
+        "run.py",
         "shared/notes.txt",
         "vad_ctx.onnx",
         "vad_ctx_qnn.bin",
@@ -189,6 +206,7 @@ def test_more_files_are_named_as_from_the_recipes_folder():
         ("readme.md", "README.md"),
         ("manifest.json", "manifest.json"),
         ("License.txt", "LICENSE.txt"),
+        ("Run.py", "run.py"),
         ("vad_ctx.onnx", "vad_ctx.onnx"),
     ],
 )
@@ -200,6 +218,34 @@ def test_a_file_does_not_overwrite_the_bundles_own(name, own):
 
     assert caught.value.message == f"'recipes/{name}' would overwrite the bundle's own '{own}'"
     assert caught.value.place == "bundle.files"
+
+
+def test_the_program_beside_the_bundle_has_the_options_of_each_graph():
+    bundle(staged({}, graphs={"head": {**GRAPH, "run": BURST}, "vad": GRAPH}))
+    program: dict[str, Any] = {"__name__": "run", "__file__": "run.py"}
+    exec(read("run.py"), program)
+
+    assert program["RUN"] == {"head": BURST, "vad": RUN}
+    assert program["RUN"] == {name: one["run"] for name, one in manifest()["graphs"].items()}
+
+
+def test_the_program_is_the_same_for_every_bundle_but_for_the_options():
+    bundle(staged({}))
+    package = Path(run_bundle.__file__).read_text(encoding="utf-8").splitlines()
+    written = read("run.py").splitlines()
+
+    assert [line for line in written if line in package] == [
+        line for line in package if not line.startswith("RUN: ")
+    ]
+
+
+def test_a_bundle_without_an_onnx_file_has_no_program():
+    run = staged({})
+    Path("in/context-vad/vad_ctx.onnx").unlink()
+    bundle(run)
+
+    assert "run.py" not in made()
+    assert "QNN runtime" in read("README.md")
 
 
 def test_a_licence_text_gets_plain_line_ends():
