@@ -38,11 +38,12 @@ SWITCHED = {
 def option_problems(
     graph: Graph, chip: Chip, context: ContextOptions, versions: Versions | None = None
 ) -> Iterator[Problem]:
-    """Every mistake in `options.ort`. `versions` of the tools; None: those that are installed."""
+    """Every mistake in `options.ort`, and what is said another way and too new for the tools.
+
+    `versions` of the tools; None: those that are installed.
+    """
     given = graph.options.get(TOOLCHAIN, {})
-    if not given:
-        return
-    stated = says(graph, context)
+    stated = says(graph, context) if given or graph.dumps else {}
     for name, value in given.items():
         at = graph.places.get(f"options.{TOOLCHAIN}.{name}", graph.places.get("options"))
         option = BY_NAME.get(name)
@@ -51,6 +52,11 @@ def option_problems(
             continue
         one = _Check(option=option, value=value, at=at, chip=chip, stated=stated)
         yield from one.problems(versions)
+    for dump in graph.dumps:
+        if option := BY_NAME.get(DUMPED.get(dump, "")):
+            at = graph.places.get(f"dumps.{dump}", graph.places.get("dumps"))
+            one = _Check(option=option, value=1, at=at, chip=chip, stated=stated)
+            yield from one.too_old(versions, f"dumps: [{dump}]")
 
 
 def says(graph: Graph, context: ContextOptions) -> Mapping[str, str]:
@@ -127,7 +133,7 @@ class _Check:
         if self.text == option.default:
             return
         yield from self._chip_limits()
-        yield from self._too_old(versions)
+        yield from self.too_old(versions, option.name)
         yield from self._elsewhere()
 
     @property
@@ -187,12 +193,10 @@ class _Check:
                 hint=f'for the newer chips only: only: {{"{newer}": {{options: …}}}}',
             )
 
-    def _too_old(self, versions: Versions | None) -> Iterator[Problem]:
+    def too_old(self, versions: Versions | None, said: str) -> Iterator[Problem]:
+        """That the tools lack the option; `said` is how the recipe says it."""
         of_value = self.option.values_since.get(self.text, Since())
-        for since, what in (
-            (self.option.since, self.option.name),
-            (of_value, f"{self.option.name}: {self.text}"),
-        ):
+        for since, what in ((self.option.since, said), (of_value, f"{said}: {self.text}")):
             if not any(since.said):
                 continue
             found = (versions or installed()).lacks(since)

@@ -169,6 +169,15 @@ def test_a_plugin_without_the_option_is_told_with_both_versions(option: Option):
     assert any(" needs " in p.message and " is installed" in p.message for p in found)
 
 
+def test_what_a_recipe_says_another_way_may_be_too_new_as_well():
+    old = replace(NEW, plugin="2.3.0")
+
+    (problem,) = problems({}, dumps=("qnn_graph", "op_trace"), versions=old)
+
+    assert problem.message == "dumps: [op_trace] needs onnxruntime-qnn 2.4; 2.3.0 is installed"
+    assert problems({}, dumps=("qnn_graph", "op_trace")) == []
+
+
 def test_a_value_may_be_younger_than_its_option():
     old = replace(NEW, qairt="2.38.0")
 
