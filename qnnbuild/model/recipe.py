@@ -254,6 +254,8 @@ class Graph:
 @dataclass(frozen=True, kw_only=True)
 class ContextOptions:
     embed: bool = False  # the binary inside ctx.onnx
+    share_weights: tuple[str, ...] = ()
+    """Of a chip's graphs, "graphs": those of one variant, "variants": the variants of one graph."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -24,6 +24,12 @@ Hits = tuple[bool, ...]
 """For each override of a recipe, whether it applies."""
 
 SHOWN_CHIPS = 8
+SHARED: Mapping[bool | str, tuple[str, ...]] = {
+    False: (),
+    True: ("graphs", "variants"),
+    "graphs": ("graphs",),
+    "variants": ("variants",),
+}
 FOR_ALL_GRAPHS = ("source", "expect_failure")
 
 
@@ -348,7 +354,10 @@ def _axes_used(variants: Sequence[Variant], values: Sequence[object]) -> tuple[s
 def _context(top: MappingNode) -> ContextOptions:
     node = top.get("context")
     value = recipe_schema().part("context").typed(node) if node else {}
-    return ContextOptions(embed=value.get("embed", False))
+    return ContextOptions(
+        embed=value.get("embed", False),
+        share_weights=SHARED[value.get("share_weights", False)],
+    )
 
 
 def _text(top: MappingNode, name: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -65,5 +65,17 @@ class Toolchain(Protocol):
         """Inputs "model" (converted) and "names" → "context" (what ships), "facts" (read back).
 
         The graph's files are called by its name: `<name>_ctx.onnx`, `<name>.json`.
+        """
+        ...
+
+    def sharing_problems(self, graphs: Sequence[Graph]) -> Iterable[Problem]:
+        """What keeps `graphs` from sharing their weights in one binary."""
+        ...
+
+    def shared(self, graphs: Mapping[str, Graph], chip: Chip, context: ContextOptions) -> Work:
+        """Graphs by stem that share their weights, in this order.
+
+        Inputs "model-<stem>" and "names-<stem>" → "context", with one binary, and "facts". Where
+        the host cannot run that, "alone" and "alone-facts" have the same of each graph alone.
         """
         ...

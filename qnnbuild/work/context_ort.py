@@ -39,11 +39,11 @@ def context(run: Run) -> None:
     """
     folder = run.inputs["model"]
     name = f"{run.params['graph']}_ctx.onnx"
-    wanted = _compile(folder, run.params, name)
+    wanted = compile_of(folder, run.params, name)
     outcome = create(wanted, Path("compile.log"))
     run.peak_bytes = outcome.peak_bytes
     sys.stderr.write(outcome.log)
-    prepared, nodes = _prepared(folder / MODEL)
+    prepared, nodes = prepared_model(folder / MODEL)
     story = _Story(run=run, wanted=wanted, nodes=nodes)
     if not outcome.created:
         raise story.failure(outcome)
@@ -54,7 +54,7 @@ def context(run: Run) -> None:
     check_chip(compiled, run.params["soc_model"], run.params["reads_back"])
     check_graphs(compiled)
     check_borders(compiled, prepared)
-    _load(folder, name, run.params)
+    load_again(folder, name, run.params)
     facts = {
         **_facts(run.params, compiled, len(nodes), on_cpu),
         "cpu_share_of_multiply_adds": story.cpu_share,
@@ -66,39 +66,43 @@ def context(run: Run) -> None:
         path.rename(run.outputs["context"] / path.name)
 
 
-def _compile(folder: Path, params: Mapping[str, Any], ctx_name: str) -> Wanted:
+def compile_of(
+    folder: Path, params: Mapping[str, Any], ctx_name: str, model: str = MODEL
+) -> Wanted:
+    """The session that compiles `model`, a path from `folder`."""
     return Wanted(
         folder=folder,
-        model=MODEL,
-        options={**_device(params), **params["options"]},
+        model=model,
+        options={**device(params), **params["options"]},
         entries={
             "ep.context_enable": "1",
             "ep.context_file_path": ctx_name,
             "ep.context_embed_mode": "1" if params["embed"] else "0",
-            **_fallback(params),
+            **fallback(params),
         },
     )
 
 
-def _device(params: Mapping[str, Any]) -> dict[str, str]:
+def device(params: Mapping[str, Any]) -> dict[str, str]:
+    """The provider's options that say for which chip."""
     return {"backend_type": "htp", "soc_model": str(params["soc_model"])}
 
 
-def _fallback(params: Mapping[str, Any]) -> dict[str, str]:
+def fallback(params: Mapping[str, Any]) -> dict[str, str]:
+    """The session's entries that say whether the CPU may run a part."""
     return {} if params["cpu_fallback"] else {"session.disable_cpu_ep_fallback": "1"}
 
 
-def _prepared(path: Path) -> tuple[OnnxFacts, tuple[NodeFacts, ...]]:
+def prepared_model(path: Path) -> tuple[OnnxFacts, tuple[NodeFacts, ...]]:
+    """An ONNX file's borders and nodes, whatever its size."""
     with path.open("rb") as file:
         mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     return read_model(memoryview(mapped))
 
 
-def _load(folder: Path, ctx_name: str, params: Mapping[str, Any]) -> None:
+def load_again(folder: Path, ctx_name: str, params: Mapping[str, Any]) -> None:
     """The files load on the host's emulator of the same chip."""
-    wanted = Wanted(
-        folder=folder, model=ctx_name, options=_device(params), entries=_fallback(params)
-    )
+    wanted = Wanted(folder=folder, model=ctx_name, options=device(params), entries=fallback(params))
     outcome = create(wanted, Path("load.log"))
     if not outcome.created:
         sys.stderr.write(outcome.log)
@@ -128,7 +132,7 @@ class _Story:
             if len(compiled.ctx.nodes) != 1 and not self.run.params["cpu_fallback"]:
                 raise not_good(f"{len(compiled.ctx.nodes)} EPContext nodes; one was asked for")
             return ()
-        _, nodes = _prepared(ctx_path)
+        _, nodes = prepared_model(ctx_path)
         left = [node for node in nodes if not node.op.endswith(":EPContext")]
         reasons = {(r.name, r.operator): r.reason for r in refused_nodes(self._again().log)}
         told = [
