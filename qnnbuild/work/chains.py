@@ -127,6 +127,13 @@ def _ranks(chain: Chain) -> tuple[int, ...]:
     return tuple(len(shape) if shape is not None else 0 for shape in shapes)
 
 
+SPACE_TO_DEPTH = ([0, 3, 5, 1, 2, 4], [0, 1, 3, 5, 2, 4])
+LAID_OUT = ("Conv", "ConvTranspose", "AveragePool", "MaxPool", "GlobalAveragePool", "Resize")
+"""With one of these ONNX Runtime asks the plugin a second time, and only then it looks at such
+orders: seen with and without a Conv in front.
+"""
+
+
 def _rank_six_inside(chain: Chain) -> bool:
     """Into six dimensions and back; a size of one stays at its place."""
     before = chain.facts.shape(chain.nodes[0].output[0])
@@ -135,6 +142,8 @@ def _rank_six_inside(chain: Chain) -> bool:
     if before is None or after is None or ranks[1] != 6 or ranks[2] != 6:
         return False
     order = attribute(chain.nodes[1], "perm", [])
+    if list(order) in SPACE_TO_DEPTH and not chain.facts.has(LAID_OUT):
+        return False
     return any(one == 1 and order[place] == place for place, one in enumerate(before))
 
 
@@ -190,6 +199,11 @@ def _no_quantizer_before(chain: Chain) -> bool:
     return maker is None or maker.op_type != DEQUANTIZE
 
 
+def _quantized_before(chain: Chain) -> bool:
+    """ONNX Runtime leaves such chains alone, and the plugin gets them."""
+    return not _no_quantizer_before(chain)
+
+
 def _can_convert(chain: Chain) -> bool:
     kinds = ("float32", "float16", "bool", "uint8")
     return chain.facts.dtype(chain.first.input[0]) in kinds
@@ -223,6 +237,7 @@ CONDITIONS: Mapping[str, Callable[[Chain], bool]] = {
     "integer product": _integer_product,
     "all three dequantized": _all_three_dequantized,
     "an activation": _activation,
+    "quantized before": _quantized_before,
     "no quantizer before": _no_quantizer_before,
     "can be converted": _can_convert,
     "single scales": _single_scales,

@@ -83,6 +83,11 @@ def _form(condition: Condition, node: NodeProto, facts: NodeFacts) -> bool:
     return facts.form(node, 0) in condition["form"]
 
 
+def _out_rank(condition: Condition, node: NodeProto, facts: NodeFacts) -> bool:
+    shape = facts.shape(node.output[0])
+    return shape is None or len(shape) <= int(condition["out_rank"])
+
+
 PARTS: Mapping[str, Callable[[Condition, NodeProto, NodeFacts], bool]] = {
     "attribute": _attribute,
     "constant": _constant,
@@ -94,4 +99,5 @@ PARTS: Mapping[str, Callable[[Condition, NodeProto, NodeFacts], bool]] = {
     "outputs": _outputs,
     "inputs": _inputs,
     "form": _form,
+    "out_rank": _out_rank,
 }

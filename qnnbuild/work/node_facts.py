@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -41,7 +41,15 @@ class NodeFacts:
         self._types = {v.name: v.type.tensor_type.elem_type for v in values}
         self._shapes = {v.name: shape_of(v) for v in values}
 
+    def has(self, kinds: Collection[str]) -> bool:
+        """Any node of one of these operators."""
+        return any(node.op_type in kinds for node in self.nodes)
+
     def is_constant(self, name: str) -> bool:
+        """Stored, or dequantized from what is."""
+        maker = self.makers.get(name)
+        if maker is not None and maker.op_type == DEQUANTIZE:
+            name = maker.input[0]
         return name in self._stored or name in self._constants
 
     def constant(self, name: str) -> np.ndarray[Any, np.dtype[Any]] | None:
@@ -101,6 +109,16 @@ class NodeFacts:
         name = node.output[0]
         readers = self.readers.get(name, [])
         return readers[0] if len(readers) == 1 and name not in self.outputs else None
+
+    def next_layer(self, node: NodeProto) -> NodeProto | None:
+        """Its only reader, or the one behind the two quantizers that stand between."""
+        reader = self.only_reader(node)
+        if reader is None or reader.op_type != QUANTIZE or node.op_type == DEQUANTIZE:
+            return reader
+        behind = self.only_reader(reader)
+        if behind is None or behind.op_type != DEQUANTIZE:
+            return reader
+        return self.only_reader(behind)
 
 
 def attribute(node: NodeProto, name: str, default: Any = None) -> Any:

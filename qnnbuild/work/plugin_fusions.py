@@ -16,7 +16,7 @@ from typing import Any
 from onnx import ModelProto, NodeProto
 
 from qnnbuild.work.chains import CONDITIONS, Chain, single_number
-from qnnbuild.work.node_facts import NodeFacts
+from qnnbuild.work.node_facts import QUANTIZE, NodeFacts
 
 TABLE = Path(__file__).with_name("plugin_fusions.json")
 """Beside a module of its name, so that the keys contain it."""
@@ -78,7 +78,8 @@ def expected_fusions(model: ModelProto) -> list[Expected]:
                 continue
             taken.update(id(one) for one in chain.nodes)
             names = tuple(one.name for one in chain.nodes)
-            found.append(Expected(fusion=fusion.name, by=fusion.by, qnn=fusion.qnn, nodes=names))
+            by = "plugin" if CONDITIONS["quantized before"](chain) else fusion.by
+            found.append(Expected(fusion=fusion.name, by=by, qnn=fusion.qnn, nodes=names))
     return found
 
 
@@ -104,8 +105,9 @@ def _chains(
         if len(steps) == 1:
             yield [node]
             return
-        rest = list(_chains(steps[1:], facts.only_reader(node), facts))
-        yield from ([node, *others] for others in rest)
+        last_is_quantizer = steps[1]["op"] == [QUANTIZE]
+        follows = facts.only_reader(node) if last_is_quantizer else facts.next_layer(node)
+        yield from ([node, *others] for others in _chains(steps[1:], follows, facts))
     if step.get("optional"):
         yield from _chains(steps[1:], node, facts)
 
@@ -117,4 +119,6 @@ def _fits(step: Mapping[str, Any], node: NodeProto, facts: NodeFacts) -> bool:
     if wanted is None:
         return True
     number = single_number(node, facts)
-    return number is not None and (wanted == "any" or any(abs(number - w) < 1e-4 for w in wanted))
+    return number is not None and (
+        wanted == "any" or any(abs(number - w) < 0.01 * w for w in wanted)
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,8 +25,8 @@ def atlas_of(measured: Sequence[tuple[Case, Mapping[str, Cell]]]) -> dict[str, A
     return {
         "about": "What the operator atlas measured; tools/atlas makes it. on: npu, cpu (some "
         "nodes of it), fails (no session at all), folded (ONNX Runtime leaves no node of it); by "
-        "the HTP generation where they differ. quality: dB against the CPU, on the emulator of one chip; "
-        "999 is the same numbers. claim: what the documentation says.",
+        "the HTP generation where they differ. quality: dB against the CPU, on the emulator of "
+        "one chip; 999 is the same numbers. claim: what the documentation says.",
         "tools": versions(),
         "chips": generations(),
         "cases": [_row(case, cells) for case, cells in measured],
@@ -70,7 +71,7 @@ def reason(case: Case, cell: Cell) -> str:
 def shortened(text: str) -> str:
     """The plugin's words without what belongs to one graph only."""
     plain = " ".join(text.split()).removeprefix("[ONNXRuntimeError] : ")
-    plain = plain.replace("`", "'")
+    plain = re.sub(r"\bc\d\d_", "", plain.replace("`", "'"))  # a pack's mark
     return plain if len(plain) <= LONGEST else f"{plain[: LONGEST - 1]}…"
 
 

@@ -245,7 +245,7 @@ def reshaping() -> Iterator[Spec]:
     )
     einsum = 'a = Reshape (x, s)  b = Einsum <equation = "nhwpqc->nchpwq"> (a)  y = Reshape (b, t)'
     yield fused(
-        "DepthToSpaceEinsum",
+        "ReshapeEinsumReshapeNodeGroup",
         einsum,
         {"x": Tensor(shape=(1, 8, 8, 16)), "s": given(1, 8, 8, 2, 2, 4), "t": given(1, 4, 16, 16)},
     )
