@@ -20,13 +20,14 @@ from qnnbuild.model.recipe import (
     License,
     OutputSpec,
     PypiSource,
+    RunOptions,
     Samples,
     Source,
     UrlSource,
 )
 from qnnbuild.model.samples import samples_of
 from qnnbuild.model.schemas import recipe_schema
-from qnnbuild.model.verify import verify_of
+from qnnbuild.model.verify import unknown_outputs, verify_of
 from qnnbuild.text.nodes import Entry, ListNode, MappingNode, Node, ScalarNode
 
 _MIB = 1 << 20
@@ -58,9 +59,12 @@ def graph_of(name: str, at: Span, node: MappingNode, problems: list[Problem]) ->
         cpu_fallback=value.get("cpu_fallback", "refuse"),
         samples=samples,
         options=value.get("options", {}),
+        run=RunOptions(**value.get("run", {})),
+        dumps=tuple(value.get("dumps", ())),
         deadline_s=float(value.get("deadline", 900.0)),
         places=_places(at, node),
     )
+    problems.extend(unknown_outputs(node, graph.outputs))
     calibration = _calibration(graph, node, value, problems)
     return replace(graph, calibration=calibration) if calibration else graph
 

@@ -9,6 +9,9 @@ from qnnbuild.errors import Span
 
 Scalar = str | int | float | bool
 
+DUMPS = "dumps"
+"""The folder below build/ that is no model's."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class License:
@@ -162,7 +165,7 @@ class Metric:
 
 @dataclass(frozen=True, kw_only=True)
 class Bars:
-    """What the shipped binary must reach, over all outputs and samples; None: no such bar."""
+    """What the shipped binary must reach, over all samples; None: no such bar."""
 
     min_sqnr_db: float | None = None
     max_abs_error: float | None = None
@@ -174,13 +177,22 @@ class Bars:
 
 
 @dataclass(frozen=True, kw_only=True)
+class OutputBars:
+    """All that one output must reach, in place of the graph's bars; or why it is not judged."""
+
+    bars: Bars = field(default_factory=Bars)
+    excused: str | None = None  # the reason
+
+
+@dataclass(frozen=True, kw_only=True)
 class Verify:
     """How the binary is run before it ships. `chips`: generations, all, none, or selectors."""
 
     samples: Samples = field(default_factory=Samples)
     reference: tuple[str, ...] = ()  # recorded outputs of the original framework, .npz, patterns
     chips: tuple[str, ...] = ("generations",)
-    bars: Bars = field(default_factory=Bars)
+    bars: Bars = field(default_factory=Bars)  # of every output that `outputs` does not name
+    outputs: Mapping[str, OutputBars] = field(default_factory=dict)
     metrics: tuple[Metric, ...] = ()
 
 
@@ -190,6 +202,16 @@ class ExpectedFailure:
 
     reason: str
     issue: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """How an app runs a graph. None: as the plugin does by itself."""
+
+    perf_mode: str | None = None
+    rpc_control_latency: int | None = None  # microseconds
+    workload_type: str | None = None  # Default or Efficient
+    kvcache_rewind: int | None = None  # Genie: 0 forgets, 1 goes on
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -218,6 +240,9 @@ class Graph:
     cpu_fallback: str = "refuse"  # or "allow"
     samples: tuple[str, ...] = ()  # .npz files of the repo: inputs for comparing on the CPU
     options: Mapping[str, Mapping[str, Scalar]] = field(default_factory=dict)  # by toolchain
+    run: RunOptions = field(default_factory=RunOptions, compare=False)
+    """Of no use to any action but the bundle: graphs that only differ here are one graph."""
+    dumps: tuple[str, ...] = ()  # op_trace, qnn_graph, input_graph, dlc, saver, schematic
     deadline_s: float = 900.0
     axes_used: tuple[str, ...] = ()  # axes that change this graph
     source_axes: tuple[str, ...] = ()  # axes that change its source

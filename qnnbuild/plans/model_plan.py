@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from qnnbuild.actions.action import Action, OutputOf
 from qnnbuild.model.recipe import Chip, ExportSource, Graph, Source, Target
+from qnnbuild.plans.contexts import Chain, Link, chains_of, fails, shipped_together
 from qnnbuild.plans.names import Names, Use, unit_name, uses_of
-from qnnbuild.plans.proof import Chain, Proof, fails, verdict_name
+from qnnbuild.plans.proof import Proof, verdict_name
+from qnnbuild.plans.samples import shown_samples
 from qnnbuild.plans.search import Search
 from qnnbuild.steps.bundle import Part, bundle
-from qnnbuild.steps.context import context
 from qnnbuild.steps.convert import convert
+from qnnbuild.steps.dump import dump, kinds, name_of, traced_by
 from qnnbuild.steps.export import export, export_output, together
 from qnnbuild.steps.fetch import LICENSE, MODEL, fetch
 from qnnbuild.steps.prepare import prepare
@@ -24,7 +27,7 @@ class ModelPlan:
 
     def __init__(self, targets: Sequence[Target], toolchains: Mapping[str, Toolchain]) -> None:
         self.model = targets[0].model
-        self.targets = targets
+        self.targets = _searchable(targets, toolchains)
         self.toolchains = toolchains
         self.names = Names()
         self.before_convert: list[Action] = []
@@ -33,35 +36,52 @@ class ModelPlan:
     def actions(self) -> Iterator[Action]:
         for action, _ in self.sources.values():
             yield action
-        chains = {
-            id(target): [self._chain(Use(target, graph)) for graph in target.graphs]
-            for target in self.targets
-        }
+        links = [self._link(Use(t, graph)) for t in self.targets for graph in t.graphs]
+        chains = chains_of(links, self.toolchains)
         yield from self.before_convert
-        proof = Proof([chain for some in chains.values() for chain in some], self.names)
-        for target in self.targets:
-            toolchain = self.toolchains[target.toolchain]
-            parts = []
-            for chain in chains[id(target)]:
-                yield from (chain.prepared, chain.converted)
-                if chain.use.graph.expect_failure is not None:
-                    yield from proof.expected(chain, toolchain)
-                if fails(target):
-                    continue
-                yield chain.compiled
-                run = proof.run_for(chain)
-                if run is chain:
-                    yield from proof.actions(chain, toolchain)
-                parts.append(_part(chain, run))
-            if parts:
-                yield self._bundle(target, parts)
+        proof = Proof(chains, self.names)
+        for ours in shipped_together(chains):
+            yield from self._shipped(ours, proof)
 
-    def _chain(self, use: Use) -> Chain:
-        """prepare, convert, context of one use, and what calibrates it."""
-        toolchain = self.toolchains[use.target.toolchain]
+    def _shipped(self, chains: Sequence[Chain], proof: Proof) -> Iterator[Action]:
+        """What the chains of one folder need, and its bundle."""
+        parts = []
+        for chain in chains:
+            toolchain = self.toolchains[chain.use.target.toolchain]
+            yield from (chain.prepared, chain.converted)
+            if chain.use.graph.expect_failure is not None:
+                yield from proof.expected(chain, toolchain)
+            if fails(chain.use.target):
+                continue
+            yield chain.compiled
+            yield from self._dumps(chain, toolchain)
+            run = proof.run_for(chain)
+            if run is chain:
+                yield from proof.actions(chain, toolchain)
+            parts.append(_part(chain, run, toolchain))
+        if parts:
+            targets = list({id(c.use.target): c.use.target for c in chains}.values())
+            yield self._bundle(targets, parts)
+
+    def _dumps(self, chain: Chain, toolchain: Toolchain) -> Iterator[Action]:
+        """Those that the recipe lists, and the op trace that tells what the CPU runs."""
+        use = chain.use
+        for kind in kinds(use.graph, use.target.chip, toolchain):
+            yield dump(
+                use.target,
+                use.graph,
+                toolchain,
+                kind,
+                prepared=chain.prepared.name,
+                converted=chain.converted.name,
+                compiled=chain.compiled.name,
+                name=name_of(use.base, kind, use.target.chip.name),
+            )
+
+    def _link(self, use: Use) -> Link:
+        """prepare and convert of one use, and what calibrates it."""
         action, output = self.sources[use.graph.source]
         source = OutputOf(action=action.name, output=output)
-        chip = use.target.chip.name
         prepared = self.names.shared(
             f"prepare/{use.base}",
             use,
@@ -69,25 +89,20 @@ class ModelPlan:
         )
         calibrated = self._calibrated(use, prepared.name)
         converted = self._converted(use, prepared.name, calibrated)
-        compiled = context(
-            use.target,
-            use.graph,
-            toolchain,
-            prepared=prepared.name,
-            converted=converted.name,
-            name=f"context/{use.base}@{chip}",
-        )
-        return Chain(use=use, prepared=prepared, converted=converted, compiled=compiled)
+        return Link(use=use, prepared=prepared, converted=converted)
 
     def _converted(self, use: Use, prepared: str, calibrated: str | None) -> Action:
         toolchain = self.toolchains[use.target.toolchain]
         if use.graph.auto_from and calibrated is not None:
+            shown = list(shown_samples(self.names, use, prepared))
+            self.before_convert += shown
             search = Search(
                 use=use,
                 names=self.names,
                 toolchain=toolchain,
                 prepared=prepared,
                 calibrated=calibrated,
+                shown=shown[-1].name,
                 chip=self._judging(use),
             )
             found = search.converted()
@@ -139,14 +154,8 @@ class ModelPlan:
         self.before_convert.append(action)
         return action.name
 
-    def _bundle(self, target: Target, parts: Sequence[Part]) -> Action:
-        variant = f"/{target.variant}" if target.variant else ""
-        return bundle(
-            target,
-            parts,
-            license_text=self._licence(target),
-            name=f"bundle/{target.model}{variant}@{target.chip.name}",
-        )
+    def _bundle(self, targets: Sequence[Target], parts: Sequence[Part]) -> Action:
+        return bundle(targets, parts, license_text=self._licence(targets[0]))
 
     def _licence(self, target: Target) -> OutputOf | None:
         """The licence's text out of the source's package, where the recipe takes it from there."""
@@ -174,7 +183,8 @@ class ModelPlan:
                 for graph in graphs:
                     found[graph.source] = (action, export_output(graph, graphs))
             else:
-                found[unit[0]] = (self._fetch(first, name), MODEL)
+                longest = max(use.graph.deadline_s for use in uses[unit[0]])
+                found[unit[0]] = (self._fetch(first, name, longest), MODEL)
         return found
 
     def _export(self, use: Use, graphs: Sequence[Graph], name: str) -> Action:
@@ -184,7 +194,7 @@ class ModelPlan:
             lambda n: export(graphs, name=n, group=self.model),
         )
 
-    def _fetch(self, use: Use, name: str) -> Action:
+    def _fetch(self, use: Use, name: str, deadline_s: float) -> Action:
         source = use.graph.source
         assert not isinstance(source, ExportSource)
         return self.names.shared(
@@ -194,18 +204,41 @@ class ModelPlan:
                 source,
                 name=n,
                 group=self.model,
-                places=use.graph.places,
+                places={**use.target.places, **use.graph.places},
                 license_member=use.target.license.member,
+                deadline_s=deadline_s,
             ),
         )
 
 
-def _part(chain: Chain, run: Chain | None) -> Part:
+def _searchable(targets: Sequence[Target], toolchains: Mapping[str, Toolchain]) -> Sequence[Target]:
+    """With `precision: auto` each chip searches among what it can do; chips alike share graphs."""
+    known: dict[Hashable, Graph] = {}
+
+    def able(target: Target, graph: Graph) -> Graph:
+        if not graph.auto_from:
+            return graph
+        one = toolchains[target.toolchain].searchable(graph, target.chip)
+        return known.setdefault((id(graph), target.toolchain, one.auto_from), one)
+
+    return [
+        replace(target, graphs=tuple(able(target, graph) for graph in target.graphs))
+        if any(graph.auto_from for graph in target.graphs)
+        else target
+        for target in targets
+    ]
+
+
+def _part(chain: Chain, run: Chain | None, toolchain: Toolchain) -> Part:
+    use = chain.use
     return Part(
         graph=chain.use.graph,
+        variant=chain.use.target.variant,
+        stem=chain.stem,
         prepared=chain.prepared.name,
         converted=chain.converted.name,
         compiled=chain.compiled.name,
         verdict=verdict_name(run) if run else None,
         run_on=run.use.target.chip.name if run else None,
+        traced=traced_by(use.base, use.graph, use.target.chip, toolchain),
     )

@@ -2,35 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from qnnbuild.actions.action import Action, OutputOf
 from qnnbuild.model.patterns import matches_chip
+from qnnbuild.plans.contexts import Chain, fails
 from qnnbuild.plans.names import Names, Use
+from qnnbuild.plans.samples import shown_samples
 from qnnbuild.steps.expected import Steps, expected
-from qnnbuild.steps.samples import feeds, references, samples
+from qnnbuild.steps.samples import references
 from qnnbuild.steps.verify import metric, reference, verdict, verify
 
 if TYPE_CHECKING:
-    from qnnbuild.model.recipe import Target
     from qnnbuild.toolchains.work import Toolchain
-
-
-@dataclass(frozen=True, kw_only=True)
-class Chain:
-    """One graph of one target, and what prepared, converted and compiled it."""
-
-    use: Use
-    prepared: Action
-    converted: Action
-    compiled: Action
-
-    @property
-    def kin(self) -> tuple[str, int]:
-        """Chips of one HTP generation that get the same model stand for one another."""
-        return self.converted.name, self.use.target.chip.arch
 
 
 class Proof:
@@ -38,7 +23,7 @@ class Proof:
 
     def __init__(self, chains: Sequence[Chain], names: Names) -> None:
         self.names = names
-        self.chosen: dict[tuple[str, int], Chain] = {}
+        self.chosen: dict[Hashable, Chain] = {}
         for chain in chains:
             if self._is_wanted(chain) and not fails(chain.use.target):
                 self.chosen.setdefault(chain.kin, chain)
@@ -58,7 +43,7 @@ class Proof:
     def actions(self, chain: Chain, toolchain: Toolchain) -> Iterator[Action]:
         """samples, reference, verify, metrics and, last, the verdict on the chain's own binary."""
         use = chain.use
-        taken = list(self._samples(chain))
+        taken = list(shown_samples(self.names, use, chain.prepared.name))
         yield from taken
         shown = OutputOf(action=taken[-1].name, output="feeds")
         recorded = None
@@ -84,6 +69,7 @@ class Proof:
             use.graph,
             toolchain,
             compiled=chain.compiled.name,
+            stem=chain.stem,
             referred=referred.name,
             samples=shown,
             recorded=recorded,
@@ -119,26 +105,7 @@ class Proof:
                 judged=by_step["verdict"],
             )
         use = chain.use
-        name = f"expect/{use.base}@{use.target.chip.name}"
-        yield expected(use.target, use.graph, steps, failure, name=name)
-
-    def _samples(self, chain: Chain) -> Iterator[Action]:
-        use, given = chain.use, chain.use.graph.verify.samples
-        fed = None
-        if given.python is not None:
-            fed = self._shared("feeds", use, lambda name: feeds(use.target, use.graph, given, name))
-            yield fed
-        yield self._shared(
-            "samples",
-            use,
-            lambda name: samples(
-                use.target,
-                use.graph,
-                prepared=chain.prepared.name,
-                feeds=fed.name if fed else None,
-                name=name,
-            ),
-        )
+        yield expected(use.target, use.graph, steps, failure)
 
     def _judged(
         self, chain: Chain, verified: Action, referred: Action, shown: OutputOf
@@ -168,11 +135,6 @@ class Proof:
 
     def _shared(self, kind: str, use: Use, make: Callable[[str], Action]) -> Action:
         return self.names.shared(f"{kind}/{use.base}", use, make)
-
-
-def fails(target: Target) -> bool:
-    """Whether a graph of it is known to fail, so that it makes no bundle."""
-    return any(graph.expect_failure is not None for graph in target.graphs)
 
 
 def verdict_name(chain: Chain) -> str:

@@ -34,8 +34,17 @@ class Toolchain(Protocol):
         """Everything that gives the tools their identity: "package:onnxruntime-qnn"."""
         ...
 
-    def problems(self, graph: Graph, chip: Chip) -> Iterable[Problem]:
+    def problems(
+        self, graph: Graph, chip: Chip, context: ContextOptions | None = None
+    ) -> Iterable[Problem]:
         """What cannot work with these tools on this chip: precision, options, limits."""
+        ...
+
+    def searchable(self, graph: Graph, chip: Chip) -> Graph:
+        """With `precision: auto` the graph without the words that the chip does not take.
+
+        Any other graph as it is; so is one without a word that works, of which `problems` tells.
+        """
         ...
 
     def convert(self, graph: Graph) -> Work:
@@ -45,10 +54,16 @@ class Toolchain(Protocol):
         """
         ...
 
-    def verify(self, graph: Graph, chip: Chip) -> Work:
-        """Inputs "context" (as shipped) and "reference" → "outputs" and "numbers"."""
+    def verify(self, graph: Graph, chip: Chip, stem: str) -> Work:
+        """Inputs "context" (as shipped), "facts" and "reference" → "outputs" and "numbers".
+
+        `stem` is the graph's in both.
+        """
         ...
 
     def context(self, graph: Graph, chip: Chip, context: ContextOptions) -> Work:
-        """Inputs "model" (converted) and "names" → "context" (what ships), "facts" (read back)."""
+        """Inputs "model" (converted) and "names" → "context" (what ships), "facts" (read back).
+
+        The graph's files are called by its name: `<name>_ctx.onnx`, `<name>.json`.
+        """
         ...

@@ -19,7 +19,7 @@ from onnx import ModelProto, TensorProto, ValueInfoProto, helper
 from qnnbuild.work.compare import cannot_run
 from qnnbuild.work.feeds import Array, read_feeds
 from qnnbuild.work.masks import FAR, MASKED, before_softmax, watch_unmasked
-from qnnbuild.work.onnx_files import write
+from qnnbuild.work.model_bytes import write
 from qnnbuild.work.run import WorkError
 from qnnbuild.work.thresholds import by_entropy, by_percentile
 from qnnbuild.work.walk import all_names, free_name, shape_of

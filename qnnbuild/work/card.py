@@ -7,6 +7,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from qnnbuild.work.bars import limit
+from qnnbuild.work.card_run import how_to_run
+
 Manifest = Mapping[str, Any]
 
 # The licences that model hubs know by their SPDX id in small letters; any other is "other".
@@ -18,6 +21,8 @@ KNOWN_LICENSES = frozenset(
     }
 )
 
+SHOWN_NODES = 20
+
 
 def card(manifest: Manifest) -> str:
     """Markdown with the front matter that model hubs read."""
@@ -26,7 +31,7 @@ def card(manifest: Manifest) -> str:
         f"# {_title(manifest)}",
         *_introduction(manifest),
         "## Run it",
-        *_how_to_run(manifest),
+        *how_to_run(manifest),
         "## Inputs and outputs",
         *(block for name in manifest["graphs"] for block in _borders(manifest, name)),
         "## Numbers",
@@ -45,57 +50,35 @@ def _front_matter(manifest: Manifest) -> str:
     lines = [f"license: {spdx.lower() if known else 'other'}"]
     if not known:
         lines.append(f"license_name: {json.dumps(spdx, ensure_ascii=False)}")
-    chip = manifest["chip"]
-    tags = ["onnx", "qnn", "qualcomm", "npu", chip["name"], f"htp-v{chip['arch']}"]
+    chips = manifest["chips"]
+    archs = dict.fromkeys(f"htp-v{chip['arch']}" for chip in chips)
+    tags = ["onnx", "qnn", "qualcomm", "npu", *(chip["name"] for chip in chips), *archs]
     lines += ["library_name: onnxruntime", f"tags: {json.dumps(tags, ensure_ascii=False)}"]
     return "\n".join(["---", *lines, "---"])
 
 
 def _title(manifest: Manifest) -> str:
-    variant = f" ({manifest['variant']})" if manifest["variant"] else ""
-    return f"{manifest['model']}{variant} for {manifest['chip']['name']}"
+    variants = ", ".join(variant["name"] for variant in manifest["variants"])
+    chips = ", ".join(chip["name"] for chip in manifest["chips"])
+    return f"{manifest['model']}{f' ({variants})' if variants else ''} for {chips}"
 
 
 def _introduction(manifest: Manifest) -> Iterator[str]:
     if manifest["description"]:
         yield manifest["description"].strip()
-    chip, facts = manifest["chip"], manifest["graphs"]
-    names = f" ({', '.join(chip['marketing'])})" if chip["marketing"] else ""
+    facts = manifest["graphs"]
     precisions = ", ".join(f"{_code(name)} in {facts[name]['precision']}" for name in facts)
-    yield (
-        f"Compiled for the NPU of the **{chip['name']}**{names}: Hexagon HTP v{chip['arch']}, "
-        f"{chip['vtcm_mb']} MB of VTCM. It is for this chip only. Holds {precisions}."
-    )
+    chips = "; ".join(map(_chip, manifest["chips"]))
+    these = "this chip" if len(manifest["chips"]) == 1 else "these chips"
+    yield f"Compiled for the NPU of the {chips}. It is for {these} only. Holds {precisions}."
     if manifest["homepage"]:
         yield f"The model's home: <{manifest['homepage']}>"
 
 
-def _how_to_run(manifest: Manifest) -> Iterator[str]:
-    graphs = [graph for graph in manifest["graphs"].values() if graph["onnx"]]
-    if not graphs:
-        yield "Load the `.bin` file with the QNN runtime that stands under Provenance."
-        return
-    first, *others = graphs
-    options = {"backend_type": "htp", **first["run_time_options"]}
-    yield "With ONNX Runtime and its QNN plugin, on the device, all files in one folder:"
-    yield "\n".join(
-        [
-            "```python",
-            "import onnxruntime as ort",
-            "import onnxruntime_qnn",
-            "",
-            'name = "QNNExecutionProvider"',
-            "ort.register_execution_provider_library(name, onnxruntime_qnn.get_library_path())",
-            "devices = [d for d in ort.get_ep_devices() if d.ep_name == name]",
-            "options = ort.SessionOptions()",
-            f"options.add_provider_for_devices(devices, {json.dumps(options, sort_keys=True)})",
-            f"session = ort.InferenceSession({json.dumps(first['onnx'])}, options)",
-            "```",
-        ]
-    )
-    if others:
-        names = ", ".join(_code(graph["onnx"]) for graph in others)
-        yield f"The other graphs load alike: {names}."
+def _chip(chip: Mapping[str, Any]) -> str:
+    names = f" ({', '.join(chip['marketing'])})" if chip["marketing"] else ""
+    htp = f"Hexagon HTP v{chip['arch']}, {chip['vtcm_mb']} MB of VTCM"
+    return f"**{chip['name']}**{names}: {htp}"
 
 
 def _borders(manifest: Manifest, name: str) -> Iterator[str]:
@@ -125,11 +108,25 @@ def _numbers(manifest: Manifest) -> Iterator[str]:
             numbers = [f"{found['sqnr_db']} dB", f"{found['max_abs_up_to']:g}"]
             rows.append([_code(name), _code(output), *numbers, comparison["samples"]])
         if graph["on_cpu"]:
-            kinds = ", ".join(sorted({one["operator"] for one in graph["on_cpu"]}))
-            yield f"Nodes of {_code(name)} that run on the CPU: {len(graph['on_cpu'])} ({kinds})."
+            yield from _on_cpu(name, graph)
     if rows:
         yield "The graph as it was compiled against the original, both on the CPU:"
         yield _table(["graph", "output", "SQNR", "largest error up to", "samples"], rows)
+
+
+def _on_cpu(name: str, graph: Mapping[str, Any]) -> Iterator[str]:
+    nodes = graph["on_cpu"]
+    kinds = ", ".join(sorted({one["operator"] for one in nodes}))
+    share = graph["context"].get("cpu_share_of_multiply_adds")
+    told = "" if share is None else f", {share:.2%} of the multiply-adds"
+    yield f"Nodes of {_code(name)} that run on the CPU: {len(nodes)} ({kinds}){told}."
+    rows = [
+        [_code(n["node"]), n["operator"], n.get("reason") or n.get("why") or "–"]
+        for n in nodes[:SHOWN_NODES]
+    ]
+    yield _table(["node", "operator", "why"], rows)
+    if len(nodes) > SHOWN_NODES:
+        yield f"The other {len(nodes) - SHOWN_NODES} stand in `manifest.json`."
 
 
 def _verified(manifest: Manifest) -> Iterator[str]:
@@ -144,7 +141,8 @@ def _verified(manifest: Manifest) -> Iterator[str]:
             yield f"{_code(name)} cannot be compared: {verified['why_not']}."
         for output, found in verified["outputs"].items():
             shown = [_said(found.get(what)) for what in ("sqnr_db", "max_abs", "cosine")]
-            rows.append([_code(name), _code(output), verified["on"], *shown])
+            bars = _bars(verified, output)
+            rows.append([_code(name), _code(output), verified["on"], *shown, bars])
         for measure, found in verified["metrics"].items():
             told = ", ".join(f"{what} {_said(value)}" for what, value in sorted(found.items()))
             yield f"{_code(measure)} of {_code(name)}: {told}."
@@ -153,8 +151,31 @@ def _verified(manifest: Manifest) -> Iterator[str]:
             "The compiled binary, run on the host's emulator of the chip, against the original "
             "model on the CPU:"
         )
-        head = ["graph", "output", "run as", "SQNR dB", "largest error", "cosine"]
+        head = ["graph", "output", "run as", "SQNR dB", "largest error", "cosine", "bar"]
         yield _table(head, rows)
+
+
+def _bars(verified: Mapping[str, Any], output: str) -> str:
+    """What this output had to reach; or why it was not judged."""
+    excuse = verified["excused"].get(output)
+    if excuse is not None:
+        return f"not judged: {excuse}"
+    told = [
+        f"{BARS[bar['what']]} {limit(bar['what'], bar['bar'])}"
+        for bar in verified["bars"]
+        if bar["of"] == output and bar["what"] in BARS and bar["against"] == "the original"
+    ]
+    return ", ".join(told) or "–"
+
+
+BARS = {
+    "min_sqnr_db": "SQNR",
+    "max_abs_error": "error",
+    "max_rel_error": "error by the peak",
+    "min_cosine": "cosine",
+    "min_top1": "top-1",
+    "min_top_k": "top-k",
+}
 
 
 def _said(value: Any) -> str:

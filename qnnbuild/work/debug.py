@@ -24,8 +24,9 @@ from onnx import ModelProto
 from qnnbuild.work.arrays import array_files
 from qnnbuild.work.emulator import Emulation, emulate
 from qnnbuild.work.measures import Sums, compare_arrays, digits
+from qnnbuild.work.model_bytes import write
 from qnnbuild.work.npz import read_npz
-from qnnbuild.work.onnx_files import read_whole, write
+from qnnbuild.work.onnx_files import read_whole
 from qnnbuild.work.proof import RUNTIME_ERRORS
 from qnnbuild.work.ranges import FP16_MAX
 from qnnbuild.work.run import Run, WorkError

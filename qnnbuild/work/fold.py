@@ -9,7 +9,8 @@ from collections.abc import Iterator
 import onnxsim
 from onnx import ModelProto, TensorProto, helper
 
-from qnnbuild.work.onnx_files import INLINE_LIMIT, side_pieces, stored_bytes
+from qnnbuild.work.model_bytes import INLINE_LIMIT, stored_bytes
+from qnnbuild.work.onnx_files import side_pieces
 from qnnbuild.work.run import Run, WorkError
 from qnnbuild.work.shapes import first_line
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-MANIFEST_VERSION = 1
+MANIFEST_VERSION = 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,6 +19,8 @@ class GraphFacts:
     facts: Mapping[str, Any]  # read back from the context
     verdict: Mapping[str, Any] | None = None  # on the binary that was run, see "run_on"
     quantization: Mapping[str, Any] | None = None
+    on_cpu: Sequence[Mapping[str, Any]] | None = None  # with an op trace: {node, operator, reason}
+    on_cpu_differs: Sequence[Mapping[str, Any]] = ()  # what only one source has, and which
 
 
 def manifest(
@@ -27,11 +29,13 @@ def manifest(
     files: Mapping[str, tuple[str, int]],
     provenance: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """`params` are those of steps/bundle.py; `files` gives sha256 and size of all but the manifest.
+    """`params` are those of steps/bundle.py, graphs by the stem of their files.
+
+    `files` gives sha256 and size of all but the manifest.
 
     No dates, no timings, no folders of the machine.
     """
-    described = ("model", "variant", "axes", "description", "homepage", "license", "chip")
+    described = ("model", "variants", "description", "homepage", "license", "chips")
     return {
         "manifest_version": MANIFEST_VERSION,
         **{name: params[name] for name in described},
@@ -66,10 +70,12 @@ def _graph(
     onnx = next((name for name in facts.files if name.endswith(".onnx")), None)
     source_digest = provenance[graph["prepared"]]["inputs"]["model"]
     return {
+        "graph": graph["graph"],
+        "variant": graph["variant"],
         "onnx": onnx,
         "files": list(facts.files),
         "precision": graph["precision"],
-        "inputs": facts.report["inputs"],
+        "inputs": [_input(one, graph["ranges"]) for one in facts.report["inputs"]],
         "outputs": facts.report["outputs"],
         # of the ONNX file and its side files: digest of {name: sha256}
         "source": {**graph["source"], "digest": source_digest},
@@ -77,10 +83,24 @@ def _graph(
         "quantization": facts.quantization,
         # the binary of the chip "on" was run: this very one, or its like for another chip
         "verified": {"on": graph["run_on"], **facts.verdict} if facts.verdict else None,
-        # what the compiler did, where it tells; else what prepare foresaw
-        "on_cpu": facts.facts.get("cpu_nodes", facts.report["on_cpu"]),
-        "run_time_options": graph["run_time_options"],
+        # what an app gives the runtime: options of the provider, the session, each run, and dynamic
+        "run": graph["run"],
+        "on_cpu": _on_cpu(facts),
+        "on_cpu_differs": list(facts.on_cpu_differs),
         "context": dict(facts.facts),
         "prepared": graph["prepared"],
         "compiled": graph["compiled"],
     }
+
+
+def _input(told: Mapping[str, Any], ranges: Mapping[str, Any]) -> dict[str, Any]:
+    """As prepare tells it, and where random numbers for it lie, if the recipe says so."""
+    between = ranges.get(told["name"])
+    return {**told, "range": between} if between else dict(told)
+
+
+def _on_cpu(facts: GraphFacts) -> Any:
+    """What the compiler did, where it tells; else what prepare foresaw."""
+    if facts.on_cpu is not None:
+        return list(facts.on_cpu)
+    return facts.facts.get("cpu_nodes", facts.report["on_cpu"])

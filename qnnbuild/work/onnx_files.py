@@ -5,24 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PureWindowsPath
-from typing import Any, BinaryIO
 
-import numpy as np
 import onnx
-import onnx.external_data_helper
 from google.protobuf.message import DecodeError
-from onnx import ModelProto, TensorProto, numpy_helper
+from onnx import ModelProto, TensorProto
 
 from qnnbuild.work.first_bytes import look
 from qnnbuild.work.run import WorkError
 from qnnbuild.work.walk import tensors
-
-INLINE_LIMIT = 1_800_000_000
-"""Bytes up to which a model is one file; protobuf ends at 2 GiB, and ORT's own edits need room."""
-
-
-MOVED_FROM = 1024
-PAGE = 4096
 
 _IN_A_BYTE = {"INT4": 2, "UINT4": 2, "FLOAT4E2M1": 2, "INT2": 4, "UINT2": 4}
 """How many elements of the small types share a byte."""
@@ -68,10 +58,11 @@ def side_pieces(model: ModelProto) -> Iterator[SidePiece]:
     """What the model takes from side files, as it says."""
     for tensor in tensors(model):
         if tensor.data_location == TensorProto.EXTERNAL:
-            yield _piece(tensor)
+            yield piece_of(tensor)
 
 
-def _piece(tensor: TensorProto) -> SidePiece:
+def piece_of(tensor: TensorProto) -> SidePiece:
+    """What one tensor takes from its side file."""
     said = {entry.key: entry.value for entry in tensor.external_data}
     try:
         offset, length = int(said.get("offset", "0")), int(said.get("length", "-1"))
@@ -207,86 +198,3 @@ def _told_short(real: Path, last: SidePiece, size: int, wanted: int) -> None:
         facts=[("tensor", last.tensor)],
         hint=hint,
     )
-
-
-def load_side_files(model: ModelProto, folder: Path, *, below: int | None = None) -> None:
-    """Take side files' bytes into the model: all, or those of tensors below a size in bytes."""
-    lengths = {piece.tensor: piece.length for piece in side_pieces(model)}
-    for tensor in tensors(model):
-        if tensor.data_location == TensorProto.EXTERNAL and (
-            below is None or lengths[tensor.name] < below
-        ):
-            onnx.external_data_helper.load_external_data_for_tensor(tensor, str(folder))
-            tensor.data_location = TensorProto.DEFAULT
-            del tensor.external_data[:]
-
-
-def elements(tensor: TensorProto, folder: Path) -> np.ndarray[Any, np.dtype[Any]]:
-    """All elements in a row; those of a side file are mapped, not read."""
-    if tensor.data_location != TensorProto.EXTERNAL:
-        return numpy_helper.to_array(tensor).ravel()
-    piece = _piece(tensor)
-    dtype = np.dtype(onnx.helper.tensor_dtype_to_np_dtype(tensor.data_type))
-    return np.memmap(
-        folder / piece.location,
-        dtype,
-        mode="r",
-        offset=piece.offset,
-        shape=(piece.length // dtype.itemsize,),
-    )
-
-
-def stored_bytes(model: ModelProto) -> int:
-    """The size of the model with all its tensors, wherever they are stored; never overflows."""
-    inside = sum(len(tensor.raw_data) for tensor in tensors(model))
-    outside = sum(piece.length for piece in side_pieces(model))
-    return outside + (inside if inside > INLINE_LIMIT else model.ByteSize())
-
-
-def save(model: ModelProto, folder: Path, source: Path) -> None:
-    """Write model.onnx, and model.data beside it only when one file cannot hold it all.
-
-    `source` has the side files of tensors that were left outside.
-    """
-    if stored_bytes(model) > INLINE_LIMIT:
-        _move_out(model, folder / "model.data", source)
-    else:
-        load_side_files(model, source)
-    write(model, folder / "model.onnx")
-
-
-def write(model: ModelProto, path: Path) -> None:
-    """Write the model alone; equal models are equal bytes."""
-    path.write_bytes(model.SerializeToString(deterministic=True))
-
-
-def _move_out(model: ModelProto, target: Path, source: Path) -> None:
-    """Put the weights into a side file, each at the start of a page so that it can be mapped."""
-    with target.open("wb") as out:
-        for tensor in model.graph.initializer:
-            if tensor.data_location != TensorProto.EXTERNAL and len(tensor.raw_data) < MOVED_FROM:
-                continue
-            out.write(bytes(-out.tell() % PAGE))
-            offset = out.tell()
-            if tensor.data_location == TensorProto.EXTERNAL:
-                piece = _piece(tensor)
-                with (source / piece.location).open("rb") as file:
-                    file.seek(piece.offset)
-                    _copy(file, out, piece.length)
-            else:
-                out.write(tensor.raw_data)
-                tensor.ClearField("raw_data")
-            tensor.data_location = TensorProto.EXTERNAL
-            del tensor.external_data[:]
-            said = {"location": target.name, "offset": offset, "length": out.tell() - offset}
-            for key, value in said.items():
-                tensor.external_data.add(key=key, value=str(value))
-
-
-def _copy(file: BinaryIO, out: BinaryIO, length: int) -> None:
-    while length > 0:
-        part = file.read(min(length, 1 << 24))
-        if not part:
-            raise WorkError("a side file became shorter while it was read")
-        out.write(part)
-        length -= len(part)

@@ -16,16 +16,9 @@ from qnnbuild.work import borders, names, shapes, versions
 from qnnbuild.work.branches import take_branches
 from qnnbuild.work.casts import cast_graph
 from qnnbuild.work.fold import ASIDE_FROM, put_back, simplify, weights_aside
+from qnnbuild.work.model_bytes import INLINE_LIMIT, load_side_files, save, stored_bytes, write
 from qnnbuild.work.multiply_adds import multiply_adds
-from qnnbuild.work.onnx_files import (
-    INLINE_LIMIT,
-    load_side_files,
-    read_whole,
-    save,
-    side_files,
-    stored_bytes,
-    write,
-)
+from qnnbuild.work.onnx_files import read_whole, side_files
 from qnnbuild.work.operators import Left, check_operators, count_operators, notes_of
 from qnnbuild.work.proof import Proof, prove
 from qnnbuild.work.ranges import check_ranges
@@ -50,6 +43,7 @@ class Wishes:
     max_fold_bytes: int
     fp16: bool
     cpu_fallback: str
+    judged: Sequence[str] = ()  # outputs that have bars of their own
 
 
 @dataclass(kw_only=True)
@@ -130,6 +124,7 @@ def _as_runtime_loads_it(run: Run, wishes: Wishes, source: Path, story: Story) -
     story.was_sorted = not names.sort_nodes(model)
     story.renamed |= names.name_nodes(model)
     borders.cut_outputs(model, [output["name"] for output in wishes.outputs])
+    borders.check_judged(model, wishes.judged)
     names.check_borders(model)
     names.tell_case_twins(run, model)
     shapes.check_input_names(model, list(wishes.inputs), key="inputs")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from onnx import ModelProto, NodeProto, TensorProto
 
-from qnnbuild.work.onnx_files import elements
+from qnnbuild.work.model_bytes import elements
 from qnnbuild.work.run import Run, WorkError
 from qnnbuild.work.walk import label, nodes
 

@@ -59,6 +59,7 @@ BUILT: dict[str, tuple[str, ...]] = {
     "show-log": ("show", CONTEXT, "--log"),
     "rebuild": ("rebuild", "context/*"),
     "inspect": ("inspect", "build/tiny/SM8750/wide_ctx.onnx", "onnx/small.onnx"),
+    "trace": ("trace", CONTEXT),
     "models": ("models",),
     "recipes": ("recipes",),
     "toolchains": ("toolchains",),
@@ -71,6 +72,7 @@ JSON: dict[str, tuple[str, ...]] = {
     "why": ("why", "context/quiet/*"),
     "show": ("show", CONTEXT),
     "rebuild": ("rebuild", "context/quiet/*"),
+    "trace": ("trace", "context/tiny/deep@SM8750"),
     "inspect": ("inspect", "build/tiny/SM8750/wide_ctx_qnn.bin"),
     "models": ("models",),
     "recipes": ("recipes",),
@@ -194,7 +196,7 @@ def test_a_shell_has_the_inputs_in_place_and_does_what_the_action_does(
     assert done.code == 7
     assert lines == [
         "in/model/model.onnx", "in/names/names.json",
-        "out/context/wide_ctx.onnx", "out/context/wide_ctx_qnn.bin", "out/facts/facts.json",
+        "out/context/wide_ctx.onnx", "out/context/wide_ctx_qnn.bin", "out/facts/wide.json",
     ]  # fmt: skip
     assert len(made) == (built.root / "build/tiny/SM8750/wide_ctx_qnn.bin").stat().st_size
     assert done.err.startswith(f"{CONTEXT}: inputs are in in/, outputs belong into out/; ")

@@ -1,26 +1,16 @@
-"""Whole models, whole side files, and how a model is written."""
+"""Whole models and whole side files."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import onnx
 import pytest
-from onnx import ModelProto, TensorProto, numpy_helper
+from onnx import ModelProto
 
-from qnnbuild.work import onnx_files
-from qnnbuild.work.onnx_files import (
-    check_location,
-    elements,
-    load_side_files,
-    read_whole,
-    save,
-    side_files,
-    stored_bytes,
-)
+from qnnbuild.work.onnx_files import check_location, read_whole, side_files
 from qnnbuild.work.run import WorkError
-from tests.models import scale_bytes, scale_model, write_with_side_file
+from tests.models import scale_bytes, write_with_side_file
 
 
 def refused(folder: Path) -> str:
@@ -118,62 +108,6 @@ def test_side_files_are_listed_once_each(tmp_path: Path) -> None:
     write_with_side_file(tmp_path, side="parts/m.data")
 
     assert side_files(read_whole(tmp_path, "m.onnx")) == ["parts/m.data"]
-
-
-def test_what_is_saved_needs_no_side_file_below_the_limit(tmp_path: Path) -> None:
-    write_with_side_file(tmp_path)
-    (tmp_path / "out").mkdir()
-    save(read_whole(tmp_path, "m.onnx"), tmp_path / "out", tmp_path)
-
-    assert [file.name for file in (tmp_path / "out").iterdir()] == ["model.onnx"]
-
-
-@pytest.mark.parametrize("loaded", [False, True], ids=["outside", "inside"])
-def test_a_big_model_gets_one_side_file_with_the_same_weights(
-    loaded: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(onnx_files, "INLINE_LIMIT", 1000)
-    weights = np.arange(1024, dtype=np.float32)
-    model = scale_model()
-    model.graph.initializer.append(numpy_helper.from_array(weights, "more"))
-    onnx.save_model(
-        model,
-        str(tmp_path / "m.onnx"),
-        save_as_external_data=True,
-        location="m.data",
-        size_threshold=0,
-    )
-    (tmp_path / "out").mkdir()
-    model = read_whole(tmp_path, "m.onnx")
-    if loaded:
-        load_side_files(model, tmp_path)
-    save(model, tmp_path / "out", tmp_path)
-    again = read_whole(tmp_path / "out")
-    more = next(tensor for tensor in again.graph.initializer if tensor.name == "more")
-
-    assert sorted(file.name for file in (tmp_path / "out").iterdir()) == [
-        "model.data",
-        "model.onnx",
-    ]
-    assert elements(more, tmp_path / "out").tolist() == weights.tolist()
-
-
-def test_the_size_counts_what_is_outside(tmp_path: Path) -> None:
-    write_with_side_file(tmp_path)
-    model = read_whole(tmp_path, "m.onnx")
-
-    assert stored_bytes(model) == model.ByteSize() + 256
-
-
-def test_small_tensors_can_be_taken_in_alone(tmp_path: Path) -> None:
-    write_with_side_file(tmp_path)
-    model = read_whole(tmp_path, "m.onnx")
-    load_side_files(model, tmp_path, below=256)
-    stayed = [tensor.data_location for tensor in model.graph.initializer]
-    load_side_files(model, tmp_path, below=257)
-
-    assert stayed == [TensorProto.EXTERNAL]
-    assert [tensor.data_location for tensor in model.graph.initializer] == [TensorProto.DEFAULT]
 
 
 def test_a_file_without_a_graph_is_not_a_model(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import onnx
 import pytest
 from onnx import ModelProto
 
-from qnnbuild.work import fold, onnx_files
+from qnnbuild.work import fold, model_bytes
 from qnnbuild.work import prepare as prepare_module
 from qnnbuild.work.prepare import prepare
 from qnnbuild.work.run import Run, WorkError
@@ -173,7 +173,7 @@ def test_renamed_nodes_are_told_apart_from_the_report(tmp_path: Path) -> None:
 def test_a_model_beyond_the_limit_keeps_its_weights_beside(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (fold, onnx_files, prepare_module):
+    for module in (fold, model_bytes, prepare_module):
         monkeypatch.setattr(module, "INLINE_LIMIT", 2000)
     for module in (fold, prepare_module):
         monkeypatch.setattr(module, "ASIDE_FROM", 1024)
