@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from tools.atlas import assemble
-from tools.atlas.measure import ALONE, generations
+from tools.atlas import assemble, rates
+from tools.atlas.measure import ALONE, all_cases, generations
 
 ROOT = Path(__file__).parents[2]
 ALWAYS = ("ai.onnx:Asin:f32", "ai.onnx:Neg:i32", "ai.onnx:Conv:a8", "ScaleSoftmaxFusion:f32")
@@ -54,3 +54,18 @@ def test_a_recorded_fusion_is_seen_again():
 
 def name_of(row: assemble.Row) -> str:
     return ":".join(filter(None, (row["name"], row["variant"], row["form"])))
+
+
+def test_the_prediction_is_as_good_as_the_page_says(capsys: pytest.CaptureFixture[str]):
+    atlas = assemble.read()
+    archs = sorted(atlas["chips"].values())
+    cases = list(all_cases())
+    cpu = rates.of_atlas(cases, atlas["cases"], archs)
+    fusions = rates.of_atlas_fusions(cases, atlas["cases"], generations()[ALONE])
+    told = {row["what"]: row for row in atlas["rates"]}["the prediction, on the atlas itself"]
+    with capsys.disabled():
+        sys.stdout.write(f"\natlas, falls to the CPU: {cpu}\natlas, fusions: {fusions}\n")
+
+    assert told["cpu"] == cpu.as_list()
+    assert told["fusions"] == fusions.as_list()
+    assert min(cpu.precision, cpu.recall, fusions.precision, fusions.recall) > 0.9

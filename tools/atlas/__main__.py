@@ -6,16 +6,14 @@ the data and of the real models that the store of this repo has prepared.
 
 from __future__ import annotations
 
-import sys
 from argparse import ArgumentParser
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from tools.atlas import assemble, rates, table
-from tools.atlas.compiling import Compiler
-from tools.atlas.measure import ALONE, all_cases, generations, measure_all, soc_models
-from tools.atlas.zoo import models_at_hand
+from tools.atlas.foretold import data_of, of_zoo
+from tools.atlas.measure import ALONE, all_cases, generations, measure_all
 
 KEPT = assemble.ROOT / ".qnnbuild" / "atlas"
 
@@ -43,39 +41,31 @@ def _rates(atlas: dict[str, Any]) -> Iterator[dict[str, Any]]:
     archs = sorted(generations().values())
     arch = generations()[ALONE]
     documented = rates.of_documentation(rows, archs)
-    yield {"what": "the documentation alone", "of": f"{len(rows)} cases", "cpu": listed(documented)}
+    yield {
+        "what": "the documentation alone",
+        "of": f"{len(rows)} cases",
+        "cpu": documented.as_list(),
+    }
     told = rates.of_atlas(cases, rows, archs)
     fused = rates.of_atlas_fusions(cases, rows, arch)
     yield {
         "what": "the prediction, on the atlas itself", "of": f"{len(rows)} cases",
-        "cpu": listed(told), "fusions": listed(fused),
+        "cpu": told.as_list(), "fusions": fused.as_list(),
     }  # fmt: skip
-    yield from _of_zoo(arch)
+    yield from _of_zoo()
 
 
-def _of_zoo(arch: int) -> Iterator[dict[str, Any]]:
-    compiler = Compiler()
+def _of_zoo() -> Iterator[dict[str, Any]]:
     cpu, fusions, nodes = rates.Rate(), rates.Rate(), 0
-    for name, path in models_at_hand():
-        sys.stderr.write(f"{name}\n")
-        try:
-            found = rates.of_model(name, path, compiler, soc_models()[ALONE], arch)
-        except ValueError as error:
-            sys.stderr.write(f"{error}\n")
-            continue
-        yield {
-            "what": name, "of": f"{found.nodes} nodes", "cpu": listed(found.cpu),
-            "fusions": listed(found.fusions),
-        }  # fmt: skip
+    for found in of_zoo():
+        yield data_of(found)
         cpu, fusions, nodes = cpu + found.cpu, fusions + found.fusions, nodes + found.nodes
     yield {
-        "what": "all real models", "of": f"{nodes} nodes", "cpu": listed(cpu),
-        "fusions": listed(fusions),
-    }  # fmt: skip
-
-
-def listed(rate: rates.Rate) -> list[int]:
-    return [rate.hits, rate.false_alarms, rate.missed, rate.right_to_be_silent]
+        "what": "all real models",
+        "of": f"{nodes} nodes",
+        "cpu": cpu.as_list(),
+        "fusions": fusions.as_list(),
+    }
 
 
 if __name__ == "__main__":

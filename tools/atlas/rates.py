@@ -46,6 +46,9 @@ class Rate:
     def recall(self) -> float:
         return self.hits / (self.hits + self.missed) if self.hits + self.missed else 1.0
 
+    def as_list(self) -> list[int]:
+        return [self.hits, self.false_alarms, self.missed, self.right_to_be_silent]
+
     def __str__(self) -> str:
         return (
             f"precision {self.precision:.1%}, recall {self.recall:.1%} ({self.hits} hits, "
