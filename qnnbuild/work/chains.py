@@ -225,6 +225,15 @@ def _scales_by_block(chain: Chain) -> bool:
     return chain.facts.is_constant(chain.first.input[0])
 
 
+def _becomes_channels_last(chain: Chain) -> bool:
+    """To move the channels to the end moves no number: there is one of them, or one place."""
+    shape = chain.facts.shape(chain.first.output[0])
+    if shape is None or len(shape) < 3 or chain.facts.is_constant(chain.first.input[0]):
+        return False
+    chain.nodes.pop()  # what asks for the layout stays itself
+    return shape[1] == 1 or all(size == 1 for size in shape[2:])
+
+
 CONDITIONS: Mapping[str, Callable[[Chain], bool]] = {
     "same input": _same_input,
     "gelu": _gelu,
@@ -241,5 +250,6 @@ CONDITIONS: Mapping[str, Callable[[Chain], bool]] = {
     "no quantizer before": _no_quantizer_before,
     "can be converted": _can_convert,
     "single scales": _single_scales,
+    "becomes channels last": _becomes_channels_last,
     "scales by block": _scales_by_block,
 }

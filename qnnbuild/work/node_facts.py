@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
-from qnnbuild.work.walk import dtype_name, made_by, shape_of
+from qnnbuild.work.walk import STANDARD, dtype_name, made_by, shape_of
 
 QUANTIZE, DEQUANTIZE = "QuantizeLinear", "DequantizeLinear"
 SMALL = 4096
@@ -26,8 +26,10 @@ class NodeFacts:
 
     def __init__(self, model: ModelProto) -> None:
         graph = model.graph
+        self.opset = next((o.version for o in model.opset_import if o.domain in STANDARD), 0)
         self.nodes = list(graph.node)
         self.makers: Mapping[str, NodeProto] = made_by(graph)
+        self.inputs = {value.name for value in graph.input}
         self.outputs = {value.name for value in graph.output}
         self.readers: dict[str, list[NodeProto]] = {}
         for node in graph.node:
@@ -40,6 +42,10 @@ class NodeFacts:
         values = [*graph.input, *graph.value_info, *graph.output]
         self._types = {v.name: v.type.tensor_type.elem_type for v in values}
         self._shapes = {v.name: shape_of(v) for v in values}
+
+    def at_border(self, node: NodeProto) -> bool:
+        """It reads an input of the graph or makes an output."""
+        return bool(self.inputs & set(node.input) or self.outputs & set(node.output))
 
     def has(self, kinds: Collection[str]) -> bool:
         """Any node of one of these operators."""

@@ -120,12 +120,16 @@ def _refused(
         return None
     form = facts.form(node, row.data)
     form = floats_as if form == "f32" else form
+    case = case_of(node)
+    if not facts.at_border(node):  # inside, the plugin makes 32 bits of 64
+        form = "i32" if form == "i64" else form
+        case = case.replace("to int64", "to int32")
     known = refusals()
-    found = known.of(case_of(node), form, archs or known.archs)
+    found = known.of(case, form, archs or known.archs)
     if found is None or (not archs and set(found.archs) != set(known.archs)):
         return None
     hit = tuple(arch for arch in archs if arch in found.archs) if archs else ()
-    return _left(node, found.why + _from_when(case_of(node), form), certain=False, archs=hit)
+    return _left(node, found.why + _from_when(case, form), certain=False, archs=hit)
 
 
 def case_of(node: NodeProto) -> str:

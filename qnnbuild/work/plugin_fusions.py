@@ -33,6 +33,7 @@ class Fusion:
     note: str
     by: str  # plugin, onnxruntime (before the plugin sees the graph), or nobody: never seen
     forms: tuple[str, ...]  # in which it was seen; see NodeFacts.form; empty: whatever
+    since: int  # where ONNX Runtime does it: from this opset on, before it is the plugin
     chain: tuple[Mapping[str, Any], ...]
     where: tuple[str, ...]
 
@@ -57,6 +58,7 @@ def table() -> tuple[Fusion, ...]:
             note=row.get("note", ""),
             by=row["by"],
             forms=tuple(row.get("forms", ())),
+            since=row.get("since", 0),
             chain=tuple(row["chain"]),
             where=tuple(row.get("where", ())),
         )
@@ -78,7 +80,8 @@ def expected_fusions(model: ModelProto) -> list[Expected]:
                 continue
             taken.update(id(one) for one in chain.nodes)
             names = tuple(one.name for one in chain.nodes)
-            by = "plugin" if CONDITIONS["quantized before"](chain) else fusion.by
+            older = facts.opset < fusion.since
+            by = "plugin" if older or CONDITIONS["quantized before"](chain) else fusion.by
             found.append(Expected(fusion=fusion.name, by=by, qnn=fusion.qnn, nodes=names))
     return found
 
@@ -105,11 +108,23 @@ def _chains(
         if len(steps) == 1:
             yield [node]
             return
-        last_is_quantizer = steps[1]["op"] == [QUANTIZE]
-        follows = facts.only_reader(node) if last_is_quantizer else facts.next_layer(node)
-        yield from ([node, *others] for others in _chains(steps[1:], follows, facts))
+        for follows in _followers(step, node, facts, plain=steps[1]["op"] == [QUANTIZE]):
+            yield from ([node, *others] for others in _chains(steps[1:], follows, facts))
     if step.get("optional"):
         yield from _chains(steps[1:], node, facts)
+
+
+def _followers(
+    step: Mapping[str, Any], node: NodeProto, facts: NodeFacts, *, plain: bool
+) -> Sequence[NodeProto | None]:
+    """What may come next: of a result that the pattern itself reads twice, each reader.
+
+    None: nothing does, and steps that are optional may be left out.
+    """
+    if step.get("shared"):
+        return facts.readers.get(node.output[0], [])
+    found = facts.only_reader(node) if plain else facts.next_layer(node)
+    return [found]
 
 
 def _fits(step: Mapping[str, Any], node: NodeProto, facts: NodeFacts) -> bool:

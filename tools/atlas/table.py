@@ -26,6 +26,7 @@ def _parts(atlas: Mapping[str, Any]) -> Iterator[str]:
     yield from _rates(atlas)
     yield from _wrong(rows, archs)
     yield from _differs(atlas["cases"], archs)
+    yield from _poor(atlas["cases"])
     yield from _operators(rows, archs)
     yield from _fusions(atlas["cases"], archs)
     yield from _reasons(rows, archs)
@@ -75,13 +76,14 @@ def _counts(rows: Sequence[Row], archs: Sequence[int]) -> Iterator[str]:
             count = sum(any(on_of(row, arch) == "npu" for row in mine) for mine in has)
             cells.append(f"{count} of {len(has)}")
         yield f"| v{arch} | {taken} of {len(plain)} | {' | '.join(cells)} |"
-    never = [
-        name
-        for name, mine in plain.items()
-        if not any(on_of(row, arch) == "npu" for row in mine for arch in archs)
-    ]
+    never = {
+        name: {on_of(row, arch) for row in mine for arch in archs} for name, mine in plain.items()
+    }
+    folded = [name for name, on in never.items() if on == {"folded"}]
+    none = [name for name, on in never.items() if on <= {"cpu", "fails"}]
     yield ""
-    yield f"Never taken: {', '.join(_short(name) for name in never)}."
+    yield f"Never taken: {', '.join(map(_short, none))}. Gone before the plugin looks: {', '.join(map(_short, folded))}."
+    yield "ConvInteger, MatMulInteger and DynamicQuantizeLinear are taken inside their patterns, see Fusions."
     yield ""
 
 
@@ -110,7 +112,10 @@ def _of(row: Mapping[str, Any], kind: str) -> str:
 
 
 def _wrong(rows: Sequence[Row], archs: Sequence[int]) -> Iterator[str]:
-    yield "## Where the documentation says otherwise"
+    yield "## Where the documentation says otherwise, or too little"
+    yield ""
+    yield "**wrong**: it is listed and never taken, or the other way round. The rest it lists without naming the types or the"
+    yield "condition. Only floats and quantized forms are here; of other types the documentation does not speak."
     yield ""
     yield "| operator | case | form | documentation | measured | why |"
     yield "|---|---|---|---|---|---|"
@@ -119,11 +124,19 @@ def _wrong(rows: Sequence[Row], archs: Sequence[int]) -> Iterator[str]:
         if wrong and row["form"] in ("f32", "a8", "a16"):
             on = f"{on_of(row, wrong[-1])}{_where(wrong, archs)}"
             why = why_of(row, wrong[-1])
-            said = "on the NPU" if row["claim"] == "npu" else "not on the HTP"
+            said = _said(row, rows, archs)
             yield f"| {_short(row['name'])} | {row['variant']} | {row['form']} | {said} | {on} | {_cell(why)} |"
     yield ""
-    yield "Of types that the documentation does not speak of (f16, i32, i64, bool) the table below says what is taken."
-    yield ""
+
+
+def _said(row: Row, rows: Sequence[Row], archs: Sequence[int]) -> str:
+    if row["claim"] == "cpu":
+        return "not on the HTP: **wrong**"
+    if row["variant"] and row["name"] != "ai.onnx:Cast":
+        return "listed, without this condition"
+    plain = [one for one in rows if one["name"] == row["name"] and not one["variant"]]
+    taken = any(on_of(one, arch) == "npu" for one in plain for arch in archs)
+    return "listed, without types" if taken or row["variant"] else "listed: **wrong**"
 
 
 def is_wrong(row: Row, arch: int) -> bool:
@@ -140,19 +153,33 @@ def _where(some: Sequence[int], archs: Sequence[int]) -> str:
 def _differs(rows: Sequence[Row], archs: Sequence[int]) -> Iterator[str]:
     yield "## Where generations differ"
     yield ""
-    yield "| operator or fusion | case | form | taken by | why not |"
-    yield "|---|---|---|---|---|"
-    for row in rows:
-        if isinstance(row["on"], str):
-            continue
+    differing = [row for row in rows if not isinstance(row["on"], str)]
+    if not differing:
+        yield "Nowhere. On a host the plugin asks one table for all chips whether it takes an operator. Its documentation says as"
+        yield "much of `skip_backend_op_validation`: it turns down some that newer chips have, ScatterElements with a maximum for one."
+        yield "So a refusal here is this compiler's, not always the chip's; what chips differ in is fp16, memory and threads."
+    else:
+        yield "| operator or fusion | case | form | taken by | why not |"
+        yield "|---|---|---|---|---|"
+    for row in differing:
         taken = [arch for arch in archs if on_of(row, arch) in ("npu", "folded")]
-        other = (
-            next(arch for arch in archs if arch not in taken)
-            if len(taken) < len(archs)
-            else archs[0]
-        )
+        other = next((arch for arch in archs if arch not in taken), archs[0])
         by = ", ".join(f"v{arch}" for arch in taken) or "none"
         yield f"| {_short(row['name'])} | {row['variant']} | {row['form']} | {by} | {_cell(why_of(row, other))} |"
+    yield ""
+
+
+def _poor(rows: Sequence[Row]) -> Iterator[str]:
+    yield "## Taken, and other numbers"
+    yield ""
+    yield f"Below {POOR_DB:.0f} dB on the emulator, with its default options. Ties (TopK, comparisons) and casts of numbers that the"
+    yield "type cannot hold are no faults; the others compile without a word and are wrong: a bar of `verify:` finds them."
+    yield ""
+    yield "| operator or fusion | case | form | dB |"
+    yield "|---|---|---|---|"
+    for row in rows:
+        if row.get("quality", SAME) < POOR_DB:
+            yield f"| {_short(row['name'])} | {row['variant']} | {row['form']} | {row['quality']:.1f} |"
     yield ""
 
 

@@ -27,8 +27,15 @@ def test_a_gelu_that_is_written_out_is_one():
     )
     (found,) = expected_fusions(made)
 
-    assert (found.fusion, found.by, found.qnn) == ("GeluFusion", "onnxruntime", "Gelu")
+    assert (found.fusion, found.by, found.qnn) == ("GeluFusion", "plugin", "Gelu")
     assert len(found.nodes) == 5
+
+
+def test_from_opset_20_on_onnx_runtime_is_first():
+    text = f"g (float[4] x) => (float[4] y) {{ {GELU} }}"
+    made = inferred(model(text, opset=20, r=ROOT_TWO, one=ONE, half=HALF))
+
+    assert [one.by for one in expected_fusions(made)] == ["onnxruntime"]
 
 
 def test_another_number_makes_it_none():
