@@ -40,17 +40,27 @@ class Foreseen:
 
 def foreseen(session: Session) -> Iterator[Foreseen]:
     archs = {chip.name: chip.arch for chip in session.chips}
-    for graph, chips, found in at_hand_by_graph(session):
-        wanted = sorted({archs[name] for name in chips if name in archs})
-        yield _look(graph, chips, found, wanted)
-
-
-def at_hand_by_graph(session: Session) -> Iterator[tuple[str, tuple[str, ...], AtHand | None]]:
-    """Graph, its chips, and the model of it."""
     with open_builder(session, only_look=True) as builder:
         for graph, actions in sorted(_compiled(session).items()):
-            found = at_hand(builder, session.root, _chain(session, actions[0]))
-            yield graph, tuple(name.rpartition("@")[2] for name in actions), found
+            chain = _chain(session, actions[0])
+            chips = tuple(name.rpartition("@")[2] for name in actions)
+            wanted = sorted({archs[name] for name in chips if name in archs})
+            found = at_hand(builder, session.root, chain)
+            yield _look(graph, chips, found, wanted, _floats_as(chain, found))
+
+
+def at_hand_by_graph(session: Session) -> Iterator[tuple[str, AtHand | None]]:
+    """Graph, and the model of it."""
+    with open_builder(session, only_look=True) as builder:
+        for graph, actions in sorted(_compiled(session).items()):
+            yield graph, at_hand(builder, session.root, _chain(session, actions[0]))
+
+
+def _floats_as(chain: Sequence[Action], found: AtHand | None) -> str:
+    """What floats of the model will be when it is compiled: a8 and a16 where it is quantized."""
+    bits = next((a.params["activations"] for a in chain if "activations" in a.params), None)
+    later = found is not None and found.was != "convert" and bits is not None
+    return f"a{bits}" if later else "f32"
 
 
 def _compiled(session: Session) -> dict[str, list[str]]:
@@ -78,7 +88,11 @@ def _chain(session: Session, name: str) -> list[Action]:
 
 
 def _look(
-    graph: str, chips: tuple[str, ...], found: AtHand | None, archs: Sequence[int]
+    graph: str,
+    chips: tuple[str, ...],
+    found: AtHand | None,
+    archs: Sequence[int],
+    floats_as: str,
 ) -> Foreseen:
     if found is None:
         return Foreseen(graph=graph, chips=chips, was=None)
@@ -95,7 +109,7 @@ def _look(
         graph=graph,
         chips=chips,
         was=found.was,
-        left=tuple(left_to_cpu(model, archs)),
+        left=tuple(left_to_cpu(model, archs, floats_as=floats_as)),
         fusions=tuple(expected_fusions(model)),
     )
 

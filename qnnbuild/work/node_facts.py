@@ -35,7 +35,7 @@ class NodeFacts:
         for node in graph.node:
             for name in dict.fromkeys(node.input):
                 self.readers.setdefault(name, []).append(node)
-        self._stored = {tensor.name: tensor for tensor in graph.initializer}
+        self._stored: dict[str, TensorProto] = {one.name: one for one in graph.initializer}
         self._constants = {
             node.output[0]: node for node in graph.node if node.op_type == "Constant"
         }
@@ -71,8 +71,8 @@ class NodeFacts:
         node = self._constants.get(name)
         if node is None or node.attribute[0].name != "value":
             return None
-        tensor: TensorProto = node.attribute[0].t
-        return tensor
+        made: TensorProto = node.attribute[0].t
+        return made
 
     def dtype(self, name: str) -> str:
         tensor = self._tensor(name)

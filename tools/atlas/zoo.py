@@ -12,6 +12,6 @@ from qnnbuild.session import open_session
 def models_at_hand(root: Path | None = None) -> Iterator[tuple[str, Path]]:
     """Graph → its model, of all that need nothing made first."""
     session = open_session(root)
-    for graph, _, found in at_hand_by_graph(session):
+    for graph, found in at_hand_by_graph(session):
         if found is not None and found.was in ("convert", "prepare"):
             yield graph, found.path
