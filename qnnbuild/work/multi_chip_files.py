@@ -55,7 +55,7 @@ def strip_ctx_onnx(path: Path, keep: Collection[int], into: Path) -> tuple[Path,
 
 
 def _binary(node: NodeProto) -> tuple[onnx.AttributeProto | None, str]:
-    """The attribute that holds the binary, or its file's name; neither where another node has it."""
+    """The attribute with the binary, or its file's name; neither where another node has it."""
     said = {attribute.name: attribute for attribute in node.attribute}
     held = said.get("ep_cache_context")
     if held is None or not held.s:

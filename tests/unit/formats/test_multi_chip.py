@@ -40,7 +40,7 @@ def written_again(data: memoryview, **changed: bytes | None) -> memoryview:
     return joined(zip_of(new, listed))
 
 
-def metadata_of(data: memoryview) -> dict:
+def metadata_of(data: memoryview):
     (record,) = (r for r in read_records(data) if r.name.startswith(METADATA))
     return json.loads(bytes(record_data(data, record)))
 
