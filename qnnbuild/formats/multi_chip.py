@@ -38,7 +38,8 @@ class ChipRecord:
     name: str
     soc_model: int
     context: ContextFacts
-    weights: tuple[str, ...]  # records of weights that it needs beside itself
+    weights: tuple[str, ...]  # records of weights that stand beside it
+    own_weights: int  # bytes of weights inside it: those that are laid out for it alone
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +52,9 @@ class MultiChip:
 def read_multi_chip(data: memoryview) -> MultiChip:
     """Raises FormatError when the file is not whole, or its records and its JSON do not agree."""
     records = {record.name: record for record in read_records(data)}
-    listed, needed = _described(data)
+    said = _metadata(data)
+    listed, needed = _described(said)
+    own = _own_weights(said)
     found = {name for name in records if name.startswith(CACHE)}
     if found != set(listed):
         raise FormatError(f"damaged: it describes {_names(listed)}, and {_names(found)} are in it")
@@ -71,6 +74,7 @@ def read_multi_chip(data: memoryview) -> MultiChip:
                     soc_model=listed[name],
                     context=context,
                     weights=tuple(needed.get(name, ())),
+                    own_weights=own.get(name, 0),
                 )
             )
     shared = {name: record.size for name, record in records.items() if name.startswith(WEIGHTS)}
@@ -140,9 +144,8 @@ def _metadata(data: memoryview) -> dict[str, Any]:
     return said
 
 
-def _described(data: memoryview) -> tuple[dict[str, int], dict[str, list[str]]]:
+def _described(said: Mapping[str, Any]) -> tuple[dict[str, int], dict[str, list[str]]]:
     """Context records → soc_model; records → the records that they need."""
-    said = _metadata(data)
     try:
         listed = {str(one["cacheName"]): int(one["socModel"]) for one in said["cacheList"]}
         needed = {
@@ -152,6 +155,15 @@ def _described(data: memoryview) -> tuple[dict[str, int], dict[str, list[str]]]:
     except (LookupError, TypeError, ValueError) as error:
         raise FormatError(f"damaged: the description of its contexts lacks {error}") from None
     return listed, needed
+
+
+def _own_weights(said: Mapping[str, Any]) -> dict[str, int]:
+    """Context records → bytes of weights inside, where the description tells them."""
+    found: dict[str, int] = {}
+    for one in said["cacheList"]:
+        blobs = [graph.get("graphBlobInfoV2", {}) for graph in one.get("graphs", ())]
+        found[str(one["cacheName"])] = sum(int(blob.get("constSize", 0)) for blob in blobs)
+    return found
 
 
 def _without(said: dict[str, Any], gone: Collection[str]) -> tuple[bytes, set[str]]:

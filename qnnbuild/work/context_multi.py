@@ -8,7 +8,6 @@ no such file, so what runs instead is each chip's single binary; see "singles" i
 from __future__ import annotations
 
 import json
-import mmap
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -150,7 +149,7 @@ def _facts(params: Mapping[str, Any], made: Made) -> dict[str, Any]:
     return {
         "graph": params["graph"],
         "chips": [
-            {**_chip(record), "name": chip["name"], "shared": _shared(record, made.binary)}
+            {**_chip(record), "name": chip["name"]}
             for chip, record in zip(params["chips"], made.binary.chips, strict=True)
         ],
         "shared_weights": sum(made.binary.shared.values()),
@@ -176,6 +175,7 @@ def _chip(record: ChipRecord) -> dict[str, Any]:
     return {
         "record": record.name,
         "bytes": context.size,
+        "own_weights": record.own_weights,
         "soc_model": context.soc_model,
         "soc_type": context.soc_type,
         "arch": context.arch,
@@ -183,11 +183,6 @@ def _chip(record: ChipRecord) -> dict[str, Any]:
         "hvx_threads": context.hvx_threads,
         "settings": dict(context.settings),
     }
-
-
-def _shared(record: ChipRecord, binary: MultiChip) -> int:
-    """Bytes of the weights that it has in common with others."""
-    return sum(binary.shared[name] for name in record.weights if name in binary.shared)
 
 
 def _singles(run: Run, made: Made) -> dict[str, Any]:
@@ -206,15 +201,15 @@ def _singles(run: Run, made: Made) -> dict[str, Any]:
 
 def _tell_what_is_saved(run: Run, made: Made, alone: Mapping[str, int], ours: int) -> None:
     """A chip whose weights are laid out otherwise has them all to itself."""
+    shared = sum(made.binary.shared.values())
     lonely = [
         chip["name"]
         for chip, record in zip(run.params["chips"], made.binary.chips, strict=True)
-        if made.binary.shared and record.context.size > alone[chip["name"]]
+        if record.own_weights > shared / 2
     ]
     if lonely:
         run.warn(
-            f"{', '.join(lonely)} shares no weights with the other chips: a group of its own "
-            "would be smaller",
+            f"{', '.join(lonely)} shares hardly any weights with the other chips",
             place="context.multi_soc",
         )
     if ours >= sum(alone.values()):
