@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import onnx
+
 from qnnbuild.digest import digest_file
 from qnnbuild.formats.any_file import read_any
 from qnnbuild.formats.ctx_onnx import CtxOnnxFacts
@@ -79,31 +81,52 @@ def _listed(params: Mapping[str, Any]) -> str:
 
 def _read_back(folder: Path, name: str) -> Made:
     """Both files, whole and belonging together; the times in the binary are taken out."""
-    if not (folder / name).is_file():
+    ctx_path = folder / name
+    if not ctx_path.is_file():
         raise not_good("the compiler ended well and wrote no ctx.onnx")
     try:
-        ctx = read_any(folder / name)
+        ctx = read_any(ctx_path)
         if not isinstance(ctx, CtxOnnxFacts):
             raise not_good("nothing was compiled: the ctx.onnx has no EPContext node")
         main = next((node for node in ctx.nodes if node.main), None)
-        if main is None or main.file is None or not main.multi_chip:
+        if main is None or not main.multi_chip:
             raise not_good("the ctx.onnx names no binary for several chips")
+        if main.file is None:
+            return Made(ctx=ctx, binary=_embedded(ctx_path), files=(ctx_path,))
         path = folder / main.file
         if Path(main.file).name != main.file or not path.is_file():
             raise not_good(f"the ctx.onnx names '{main.file}', which is not beside it")
-        binary = _without_dates(path)
+        binary = _without_dates(path, 0, path.stat().st_size)
     except FormatError as error:
         raise not_good(f"what was compiled is not whole: {error}") from None
-    return Made(ctx=ctx, binary=binary, files=(folder / name, path))
+    return Made(ctx=ctx, binary=binary, files=(ctx_path, path))
 
 
-def _without_dates(path: Path) -> MultiChip:
-    places = list(dates(memoryview(path.read_bytes())))
+def _embedded(ctx_path: Path) -> MultiChip:
+    """The binary in the ctx.onnx itself."""
+    model = onnx.load(str(ctx_path), load_external_data=False)
+    held = [
+        attribute.s
+        for node in model.graph.node
+        for attribute in node.attribute
+        if attribute.name == "ep_cache_context" and attribute.s
+    ]
+    if len(held) != 1:
+        raise not_good(f"{len(held)} binaries are in the ctx.onnx; one was asked for")
+    at = ctx_path.read_bytes().find(held[0])
+    assert at >= 0
+    return _without_dates(ctx_path, at, len(held[0]))
+
+
+def _without_dates(path: Path, start: int, size: int) -> MultiChip:
+    """The binary that begins there in the file, after the times in it were made equal."""
+    data = path.read_bytes()[start : start + size]
+    places = list(dates(memoryview(data)))
     with path.open("r+b") as file:
         for at, text in places:
-            file.seek(at)
+            file.seek(start + at)
             file.write(text)
-    return read_multi_chip(memoryview(path.read_bytes()))
+    return read_multi_chip(memoryview(path.read_bytes())[start : start + size])
 
 
 def _check_chips(binary: MultiChip, wanted: Sequence[Mapping[str, Any]]) -> None:
@@ -158,7 +181,7 @@ def _facts(params: Mapping[str, Any], made: Made) -> dict[str, Any]:
         "backend_api": first.backend_api,
         "blob_version": first.blob_version,
         "options": dict(params["options"]),
-        "embedded": False,
+        "embedded": bool(params["embed"]),
         "ep_context_nodes": len(made.ctx.nodes),
         "graphs_in_binary": [graph.name for graph in first.graphs],
         "inputs": border_as_json(made.ctx.onnx.inputs),
