@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from qnnbuild.actions.action import Action, OutputOf
 from qnnbuild.model.patterns import matches_chip
+from qnnbuild.plans.contexts import Chain
 from qnnbuild.plans.names import Names, Use
 from qnnbuild.steps.expected import Steps, expected
 from qnnbuild.steps.samples import feeds, references, samples
@@ -18,27 +18,12 @@ if TYPE_CHECKING:
     from qnnbuild.toolchains.work import Toolchain
 
 
-@dataclass(frozen=True, kw_only=True)
-class Chain:
-    """One graph of one target, and what prepared, converted and compiled it."""
-
-    use: Use
-    prepared: Action
-    converted: Action
-    compiled: Action
-
-    @property
-    def kin(self) -> tuple[str, int]:
-        """Chips of one HTP generation that get the same model stand for one another."""
-        return self.converted.name, self.use.target.chip.arch
-
-
 class Proof:
     """Runs one chip of each generation, or those that the recipe wants; judges each graph apart."""
 
     def __init__(self, chains: Sequence[Chain], names: Names) -> None:
         self.names = names
-        self.chosen: dict[tuple[str, int], Chain] = {}
+        self.chosen: dict[Hashable, Chain] = {}
         for chain in chains:
             if self._is_wanted(chain) and not fails(chain.use.target):
                 self.chosen.setdefault(chain.kin, chain)
@@ -84,6 +69,7 @@ class Proof:
             use.graph,
             toolchain,
             compiled=chain.compiled.name,
+            stem=chain.stem,
             referred=referred.name,
             samples=shown,
             recorded=recorded,

@@ -1,4 +1,4 @@
-"""bundle: what a user downloads for one model, variant and chip."""
+"""bundle: what a user downloads: one folder for a model, variant and chip, or for several."""
 
 from __future__ import annotations
 
@@ -27,9 +27,11 @@ BUNDLE = "bundle"
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """One graph of the bundle, with the names of the actions that prepared and compiled it."""
+    """One graph of one variant, with the names of the actions that prepared and compiled it."""
 
     graph: Graph
+    variant: str = ""
+    stem: str  # of its files in what `compiled` makes: other parts may have the same binary
     prepared: str
     compiled: str
     converted: str = ""
@@ -38,56 +40,88 @@ class Part:
 
 
 def bundle(
-    target: Target, parts: Sequence[Part], *, license_text: OutputOf | None, name: str
+    targets: Sequence[Target], parts: Sequence[Part], *, license_text: OutputOf | None
 ) -> Action:
-    """`license_text` is the output with LICENSE.txt, for a licence that came with the source."""
+    """For `targets`, which differ in variant or chip. Stems are unique among `parts`.
+
+    `license_text` is the output with LICENSE.txt, for a licence that came with the source.
+    """
+    first, where = targets[0], lands(targets)
     inputs: dict[str, Input] = {"provenance": Provenance()}
+    for stem, compiled in _contexts(parts).items():
+        inputs[f"context-{stem}"] = OutputOf(action=compiled, output="context")
+        inputs[f"facts-{stem}"] = OutputOf(action=compiled, output="facts")
     for part in parts:
-        graph = part.graph.name
-        inputs[f"context-{graph}"] = OutputOf(action=part.compiled, output="context")
-        inputs[f"facts-{graph}"] = OutputOf(action=part.compiled, output="facts")
-        inputs[f"report-{graph}"] = OutputOf(action=part.prepared, output="report")
-        if part.verdict is not None:
-            inputs[f"verdict-{graph}"] = OutputOf(action=part.verdict, output="verdict")
-        if part.graph.quantization is not None or part.graph.auto_from:
-            inputs[f"quantization-{graph}"] = OutputOf(action=part.converted, output="quantization")
+        inputs |= _inputs(part)
     if license_text is not None:
         inputs["license"] = license_text
-    elif target.license.file is not None:
-        inputs["license"] = SourceFiles(patterns=(target.license.file,))
-    if target.bundle.files:
-        inputs["files"] = SourceFiles(patterns=target.bundle.files)
+    elif first.license.file is not None:
+        inputs["license"] = SourceFiles(patterns=(first.license.file,))
+    if files := tuple(dict.fromkeys(file for t in targets for file in t.bundle.files)):
+        inputs["files"] = SourceFiles(patterns=files)
+    folder, _, chips = where.rpartition("/")
     return Action(
-        name=name,
+        name=f"bundle/{folder}@{chips}",
         step="bundle",
         call="qnnbuild.work.bundle:bundle",
-        params=_params(target, parts),
+        params=_params(targets, parts),
         inputs=inputs,
         outputs=(BUNDLE,),
-        places=target.places,
-        lands=lands(target),
-        group=target.model,
-        about=f"{target.model} for {target.chip.name}",
+        places=first.places,
+        lands=where,
+        group=first.model,
+        about=f"{first.model} for {', '.join(chip.name for chip in _chips(targets))}",
     )
 
 
-def lands(target: Target) -> str:
-    """The bundle's folder below build/."""
-    return "/".join(part for part in (target.model, target.variant, target.chip.name) if part)
+def lands(targets: Sequence[Target]) -> str:
+    """The bundle's folder below build/: of several variants that of none."""
+    variants = {target.variant for target in targets}
+    variant = variants.pop() if len(variants) == 1 else ""
+    chips = "+".join(chip.name for chip in _chips(targets))
+    return "/".join(part for part in (targets[0].model, variant, chips) if part)
 
 
-def _params(target: Target, parts: Sequence[Part]) -> dict[str, Json]:
+def _contexts(parts: Sequence[Part]) -> dict[str, str]:
+    """The actions that compiled `parts`, each once, by the stem of the first part that it made."""
+    found: dict[str, str] = {}
+    for part in parts:
+        found.setdefault(part.compiled, part.stem)
+    return {stem: compiled for compiled, stem in found.items()}
+
+
+def _inputs(part: Part) -> dict[str, Input]:
+    inputs: dict[str, Input] = {
+        f"report-{part.stem}": OutputOf(action=part.prepared, output="report")
+    }
+    if part.verdict is not None:
+        inputs[f"verdict-{part.stem}"] = OutputOf(action=part.verdict, output="verdict")
+    if part.graph.quantization is not None or part.graph.auto_from:
+        inputs[f"quantization-{part.stem}"] = OutputOf(action=part.converted, output="quantization")
+    return inputs
+
+
+def _chips(targets: Sequence[Target]) -> tuple[Chip, ...]:
+    return tuple({target.chip.name: target.chip for target in targets}.values())
+
+
+def _params(targets: Sequence[Target], parts: Sequence[Part]) -> dict[str, Json]:
+    first = targets[0]
+    variants = {target.variant: target.axes for target in targets}
+    contexts = {compiled: stem for stem, compiled in _contexts(parts).items()}
     return {
-        "model": target.model,
-        "variant": target.variant,
-        "axes": dict(target.axes),
-        "description": target.description,
-        "homepage": target.homepage,
-        "license": {"spdx": target.license.spdx, "redistribute": target.license.redistribute},
-        "chip": _chip(target.chip),
-        "toolchain": target.toolchain,
-        "folder": _folder(target.recipe),
-        "graphs": {part.graph.name: _graph(part, target.toolchain) for part in parts},
+        "model": first.model,
+        "variants": [{"name": name, "axes": dict(axes)} for name, axes in variants.items()],
+        "description": "\n\n".join(dict.fromkeys(t.description for t in targets)),
+        "homepage": first.homepage,
+        "license": {"spdx": first.license.spdx, "redistribute": first.license.redistribute},
+        "chips": [_chip(chip) for chip in _chips(targets)],
+        "toolchain": first.toolchain,
+        "folder": _folder(first.recipe),
+        "graphs": {
+            part.stem: {**_graph(part, first.toolchain), "context": contexts[part.compiled]}
+            for part in parts
+        },
     }
 
 
@@ -110,6 +144,8 @@ def _folder(recipe: str) -> str:
 def _graph(part: Part, toolchain: str) -> dict[str, Json]:
     run_time = ortqnn.run_time_options(part.graph) if toolchain == ortqnn.NAME else {}
     return {
+        "graph": part.graph.name,
+        "variant": part.variant,
         "precision": part.graph.precision,
         "source": source_facts(part.graph.source),
         "run_time_options": dict(run_time),

@@ -91,7 +91,7 @@ def attempt(
         },
         inputs=inputs,
         outputs=OUTPUTS,
-        tools=tuple(dict.fromkeys((*work.tools, *toolchain.verify(graph, chip).tools))),
+        tools=tuple(dict.fromkeys((*work.tools, *toolchain.verify(graph, chip, graph.name).tools))),
         env=work.env,
         deadline_s=graph.deadline_s,
         places=graph.places,

@@ -21,7 +21,8 @@ MANIFEST = "manifest.json"
 def bundle(run: Run) -> None:
     """Contexts, facts, reports, licence and more files → output "bundle"."""
     out = run.outputs["bundle"]
-    graphs = {name: _graph(run, name, out) for name in run.params["graphs"]}
+    _take_contexts(run, out)
+    graphs = {stem: _graph(run, stem) for stem in run.params["graphs"]}
     (out / LICENSE).write_text(_license(run), encoding="utf-8", newline="\n")
     _take_files(run, out)
     provenance = _json(run.inputs["provenance"] / "provenance.json")
@@ -32,17 +33,24 @@ def bundle(run: Run) -> None:
     (out / MANIFEST).write_text(text, encoding="utf-8", newline="\n")
 
 
-def _graph(run: Run, name: str, out: Path) -> GraphFacts:
-    context = run.inputs[f"context-{name}"]
-    files = tuple(_files(context))
-    for file in files:
-        _move(context / file, out, file, f"the context of {name}")
+def _take_contexts(run: Run, out: Path) -> None:
+    """Each context once, however many graphs have it in common."""
+    for stem, graph in run.params["graphs"].items():
+        if graph["context"] == stem:
+            folder = run.inputs[f"context-{stem}"]
+            for file in tuple(_files(folder)):
+                _move(folder / file, out, file, f"the context of {graph['graph']}")
+
+
+def _graph(run: Run, stem: str) -> GraphFacts:
+    context = run.params["graphs"][stem]["context"]
+    facts = _json(run.inputs[f"facts-{context}"] / f"{stem}.json")
     return GraphFacts(
-        files=files,
-        report=_json(run.inputs[f"report-{name}"] / "report.json"),
-        facts=_json(run.inputs[f"facts-{name}"] / "facts.json"),
-        verdict=_json_of(run, f"verdict-{name}"),
-        quantization=_json_of(run, f"quantization-{name}"),
+        files=tuple(sorted(facts["files"])),
+        report=_json(run.inputs[f"report-{stem}"] / "report.json"),
+        facts=facts,
+        verdict=_json_of(run, f"verdict-{stem}"),
+        quantization=_json_of(run, f"quantization-{stem}"),
     )
 
 
