@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from qnnbuild.actions.action import Action, OutputOf
 from qnnbuild.model.recipe import Chip, ExportSource, Graph, Source, Target
 from qnnbuild.plans.contexts import Chain, Link, chains_of, shipped_together
+from qnnbuild.plans.multi import MultiGraph, multi_groups
 from qnnbuild.plans.names import Names, Use, unit_name, uses_of
 from qnnbuild.plans.proof import Proof, fails, verdict_name
 from qnnbuild.plans.search import Search
@@ -36,7 +37,8 @@ class ModelPlan:
         links = [self._link(Use(t, graph)) for t in self.targets for graph in t.graphs]
         chains = chains_of(links, self.toolchains)
         yield from self.before_convert
-        proof = Proof(chains, self.names)
+        multi = [*multi_groups([c for c in chains if not fails(c.use.target)], self.toolchains)]
+        proof = Proof(chains, self.names, [target for group in multi for target in group.targets])
         parts: dict[int, list[Part]] = {id(target): [] for target in self.targets}
         for chain in chains:
             target, toolchain = chain.use.target, self.toolchains[chain.use.target.toolchain]
@@ -50,7 +52,13 @@ class ModelPlan:
             if run is chain:
                 yield from proof.actions(chain, toolchain)
             parts[id(target)].append(_part(chain, run))
-        for targets in shipped_together([t for t in self.targets if not fails(t)]):
+        for group in multi:
+            yield from (graph.compiled for graph in group.graphs)
+            several = [_part_of_several(graph, proof) for graph in group.graphs]
+            yield self._bundle(group.targets, several, chips=group.name)
+        apart = {id(target) for group in multi for target in group.targets}
+        alone = [t for t in self.targets if not fails(t) and id(t) not in apart]
+        for targets in shipped_together(alone):
             yield self._bundle(targets, [part for t in targets for part in parts[id(t)]])
 
     def _link(self, use: Use) -> Link:
@@ -126,8 +134,8 @@ class ModelPlan:
         self.before_convert.append(action)
         return action.name
 
-    def _bundle(self, targets: Sequence[Target], parts: Sequence[Part]) -> Action:
-        return bundle(targets, parts, license_text=self._licence(targets[0]))
+    def _bundle(self, targets: Sequence[Target], parts: Sequence[Part], chips: str = "") -> Action:
+        return bundle(targets, parts, license_text=self._licence(targets[0]), chips=chips)
 
     def _licence(self, target: Target) -> OutputOf | None:
         """The licence's text out of the source's package, where the recipe takes it from there."""
@@ -191,4 +199,19 @@ def _part(chain: Chain, run: Chain | None) -> Part:
         compiled=chain.compiled.name,
         verdict=verdict_name(run) if run else None,
         run_on=run.use.target.chip.name if run else None,
+    )
+
+
+def _part_of_several(graph: MultiGraph, proof: Proof) -> Part:
+    """One binary for several chips, judged by each chip's single one."""
+    first = graph.chains[0]
+    runs = [(chain.use.target.chip.name, proof.run_for(chain)) for chain in graph.chains]
+    return Part(
+        graph=first.use.graph,
+        variant=first.use.target.variant,
+        stem=first.stem,
+        prepared=first.prepared.name,
+        converted=first.converted.name,
+        compiled=graph.compiled.name,
+        singles={chip: verdict_name(run) for chip, run in runs if run is not None},
     )
