@@ -7,6 +7,7 @@ import platform
 import re
 import sys
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from qnnbuild.actions.action import Action
 from qnnbuild.digest import Digest, digest_bytes, digest_json
 from qnnbuild.engine.closure import Closure
 from qnnbuild.engine.stats import Stats
-from qnnbuild.errors import ToolError
+from qnnbuild.errors import Span, ToolError
 
 LIBRARY = re.compile(r"\.so(\.\d+)*$")
 
@@ -31,7 +32,17 @@ class Identity:
         names = list(action.tools)
         if action.call:
             names.append(f"code:{action.call.partition(':')[0]}")
-        return {name: self.measure(name) for name in names}
+        return {name: self._measured(name, action.places.get(name)) for name in names}
+
+    def _measured(self, name: str, at: Span | None) -> str:
+        """`at` is where the user asked for what needs this tool, if the action knows."""
+        try:
+            return self.measure(name)
+        except ToolError as error:
+            if at is None:
+                raise
+            problems = [replace(problem, at=problem.at or at) for problem in error.problems]
+            raise ToolError.of(problems) from error
 
     def measure(self, name: str) -> str:
         found = self._found.get(name)

@@ -66,8 +66,8 @@ def read_multi_chip(data: memoryview) -> MultiChip:
         if name in listed:
             context = read_context_binary(record_data(data, record), name)
             if context.soc_model != listed[name]:
-                said = f"described as soc_model {listed[name]}, it is {context.soc_model}"
-                raise FormatError(f"'{name}': {said}")
+                told = f"described as soc_model {listed[name]}, it is {context.soc_model}"
+                raise FormatError(f"'{name}': {told}")
             chips.append(
                 ChipRecord(
                     name=name,
@@ -160,9 +160,12 @@ def _described(said: Mapping[str, Any]) -> tuple[dict[str, int], dict[str, list[
 def _own_weights(said: Mapping[str, Any]) -> dict[str, int]:
     """Context records → bytes of weights inside, where the description tells them."""
     found: dict[str, int] = {}
-    for one in said["cacheList"]:
-        blobs = [graph.get("graphBlobInfoV2", {}) for graph in one.get("graphs", ())]
-        found[str(one["cacheName"])] = sum(int(blob.get("constSize", 0)) for blob in blobs)
+    try:
+        for one in said["cacheList"]:
+            details = [graph.get("graphBlobInfoV2", {}) for graph in one.get("graphs", ())]
+            found[str(one["cacheName"])] = sum(int(detail.get("constSize", 0)) for detail in details)
+    except (AttributeError, TypeError, ValueError) as error:
+        raise FormatError(f"damaged: a context is described wrongly ({error})") from None
     return found
 
 

@@ -269,6 +269,8 @@ class Resolver:
             kept = without(top, "graphs", "source", "only", "variants")
             places: dict[str, Span] = {}
             add_places(places, "", kept, 2)
+            if written is not None:
+                add_places(places, "bundle.", written, 1)
             self._rests[key] = Rest(
                 top=top,
                 bundle=written,

@@ -47,12 +47,17 @@ def chains_of(links: Sequence[Link], toolchains: Mapping[str, Toolchain]) -> lis
     return [found[id(link)] for link in links]
 
 
-def shipped_together(targets: Sequence[Target]) -> list[tuple[Target, ...]]:
-    """Targets that may have a binary in common have one folder."""
-    sets: dict[Hashable, list[Target]] = {}
-    for target in targets:
-        sets.setdefault(_folder(target), []).append(target)
-    return [tuple(one) for one in sets.values()]
+def shipped_together(chains: Sequence[Chain]) -> list[list[Chain]]:
+    """`chains` by the folder that they ship in: what may have a binary in common has one folder."""
+    folders: dict[Hashable, list[Chain]] = {}
+    for chain in chains:
+        folders.setdefault(_folder(chain.use.target), []).append(chain)
+    return list(folders.values())
+
+
+def fails(target: Target) -> bool:
+    """Whether a graph of it is known to fail, so that it makes no bundle and shares nothing."""
+    return any(graph.expect_failure is not None for graph in target.graphs)
 
 
 def _folder(target: Target) -> Hashable:

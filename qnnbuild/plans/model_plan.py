@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from qnnbuild.actions.action import Action, OutputOf
 from qnnbuild.model.recipe import Chip, ExportSource, Graph, Source, Target
-from qnnbuild.plans.contexts import Chain, Link, chains_of, shipped_together
-from qnnbuild.plans.multi import MultiGraph, multi_groups
+from qnnbuild.plans.contexts import Chain, Link, chains_of, fails, shipped_together
+from qnnbuild.plans.multi import MultiGraph, MultiGroup, multi_groups
 from qnnbuild.plans.names import Names, Use, unit_name, uses_of
-from qnnbuild.plans.proof import Proof, fails, verdict_name
+from qnnbuild.plans.proof import Proof, verdict_name
 from qnnbuild.plans.search import Search
 from qnnbuild.steps.bundle import Part, bundle
 from qnnbuild.steps.convert import convert
@@ -37,29 +37,42 @@ class ModelPlan:
         links = [self._link(Use(t, graph)) for t in self.targets for graph in t.graphs]
         chains = chains_of(links, self.toolchains)
         yield from self.before_convert
-        multi = [*multi_groups([c for c in chains if not fails(c.use.target)], self.toolchains)]
-        proof = Proof(chains, self.names, [target for group in multi for target in group.targets])
-        parts: dict[int, list[Part]] = {id(target): [] for target in self.targets}
+        groups = [*multi_groups(chains, self.toolchains)]
+        together = [target for group in groups for target in group.targets]
+        proof = Proof(chains, self.names, together)
+        apart = {id(target) for target in together}
+        for ours in shipped_together([c for c in chains if id(c.use.target) not in apart]):
+            yield from self._shipped(ours, proof)
+        for group in groups:
+            yield from self._shipped_for_chips(group, proof)
+
+    def _shipped(self, chains: Sequence[Chain], proof: Proof) -> Iterator[Action]:
+        """What the chains of one folder need, and its bundle."""
+        yield from self._proved(chains, proof)
+        ours = [chain for chain in chains if not fails(chain.use.target)]
+        if ours:
+            targets = list({id(c.use.target): c.use.target for c in ours}.values())
+            yield self._bundle(targets, [_part(chain, proof.run_for(chain)) for chain in ours])
+
+    def _shipped_for_chips(self, group: MultiGroup, proof: Proof) -> Iterator[Action]:
+        """The same where several chips have one binary for each graph."""
+        yield from self._proved([c for graph in group.graphs for c in graph.chains], proof)
+        yield from (graph.compiled for graph in group.graphs)
+        parts = [_part_of_several(graph, proof) for graph in group.graphs]
+        yield self._bundle(group.targets, parts, chips=group.name)
+
+    def _proved(self, chains: Sequence[Chain], proof: Proof) -> Iterator[Action]:
+        """What compiles the chains, and what runs and judges them."""
         for chain in chains:
-            target, toolchain = chain.use.target, self.toolchains[chain.use.target.toolchain]
+            toolchain = self.toolchains[chain.use.target.toolchain]
             yield from (chain.prepared, chain.converted)
             if chain.use.graph.expect_failure is not None:
                 yield from proof.expected(chain, toolchain)
-            if fails(target):
+            if fails(chain.use.target):
                 continue
             yield chain.compiled
-            run = proof.run_for(chain)
-            if run is chain:
+            if proof.run_for(chain) is chain:
                 yield from proof.actions(chain, toolchain)
-            parts[id(target)].append(_part(chain, run))
-        for group in multi:
-            yield from (graph.compiled for graph in group.graphs)
-            several = [_part_of_several(graph, proof) for graph in group.graphs]
-            yield self._bundle(group.targets, several, chips=group.name)
-        apart = {id(target) for group in multi for target in group.targets}
-        alone = [t for t in self.targets if not fails(t) and id(t) not in apart]
-        for targets in shipped_together(alone):
-            yield self._bundle(targets, [part for t in targets for part in parts[id(t)]])
 
     def _link(self, use: Use) -> Link:
         """prepare and convert of one use, and what calibrates it."""
@@ -163,7 +176,8 @@ class ModelPlan:
                 for graph in graphs:
                     found[graph.source] = (action, export_output(graph, graphs))
             else:
-                found[unit[0]] = (self._fetch(first, name), MODEL)
+                longest = max(use.graph.deadline_s for use in uses[unit[0]])
+                found[unit[0]] = (self._fetch(first, name, longest), MODEL)
         return found
 
     def _export(self, use: Use, graphs: Sequence[Graph], name: str) -> Action:
@@ -173,7 +187,7 @@ class ModelPlan:
             lambda n: export(graphs, name=n, group=self.model),
         )
 
-    def _fetch(self, use: Use, name: str) -> Action:
+    def _fetch(self, use: Use, name: str, deadline_s: float) -> Action:
         source = use.graph.source
         assert not isinstance(source, ExportSource)
         return self.names.shared(
@@ -183,8 +197,9 @@ class ModelPlan:
                 source,
                 name=n,
                 group=self.model,
-                places=use.graph.places,
+                places={**use.target.places, **use.graph.places},
                 license_member=use.target.license.member,
+                deadline_s=deadline_s,
             ),
         )
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from qnnbuild.actions.action import Action
 from qnnbuild.model.recipe import Chip, Target
-from qnnbuild.plans.contexts import Chain
+from qnnbuild.plans.contexts import Chain, fails
 from qnnbuild.plans.names import Use
 from qnnbuild.steps.context import Member, Single, context_for_chips
 from qnnbuild.toolchains.work import Toolchain
@@ -39,7 +39,7 @@ def multi_groups(
     """Groups as the recipe wants them, divided where chips get different models or options."""
     of_target: dict[int, list[Chain]] = defaultdict(list)
     for chain in chains:
-        if chain.use.target.group:
+        if chain.use.target.group and not fails(chain.use.target):
             of_target[id(chain.use.target)].append(chain)
     wanted: dict[Hashable, dict[Hashable, list[list[Chain]]]] = {}
     for some in of_target.values():

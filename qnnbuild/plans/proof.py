@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from qnnbuild.actions.action import Action, OutputOf
 from qnnbuild.model.patterns import matches_chip
-from qnnbuild.plans.contexts import Chain
+from qnnbuild.plans.contexts import Chain, fails
 from qnnbuild.plans.names import Names, Use
 from qnnbuild.steps.expected import Steps, expected
 from qnnbuild.steps.samples import feeds, references, samples
@@ -25,8 +25,7 @@ class Proof:
     """Runs one chip of each generation, or those that the recipe wants; judges each graph apart."""
 
     def __init__(self, chains: Sequence[Chain], names: Names, each: Sequence[Target] = ()) -> None:
-        """`each` are targets whose chip nobody stands for: their binary holds several chips,
-        and this host runs only single ones."""
+        """`each` are targets of a binary for several chips: nobody stands for their single ones."""
         self.names = names
         self.each = {id(target) for target in each}
         self.chosen: dict[Hashable, Chain] = {}
@@ -161,11 +160,6 @@ class Proof:
 
     def _shared(self, kind: str, use: Use, make: Callable[[str], Action]) -> Action:
         return self.names.shared(f"{kind}/{use.base}", use, make)
-
-
-def fails(target: Target) -> bool:
-    """Whether a graph of it is known to fail, so that it makes no bundle."""
-    return any(graph.expect_failure is not None for graph in target.graphs)
 
 
 def verdict_name(chain: Chain) -> str:

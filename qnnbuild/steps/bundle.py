@@ -9,6 +9,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from qnnbuild.actions.action import Action, Input, OutputOf, Provenance, SourceFiles
 from qnnbuild.digest import Json
+from qnnbuild.errors import Span
 from qnnbuild.model.recipe import (
     Chip,
     ExportSource,
@@ -56,11 +57,9 @@ def bundle(
     """
     first, where = targets[0], lands(targets, chips)
     inputs: dict[str, Input] = {"provenance": Provenance()}
-    for stem, compiled in _contexts(parts).items():
-        inputs[f"context-{stem}"] = OutputOf(action=compiled, output="context")
-        inputs[f"facts-{stem}"] = OutputOf(action=compiled, output="facts")
+    contexts = _contexts(parts)
     for part in parts:
-        inputs |= _inputs(part)
+        inputs |= _inputs(part, is_first=contexts[part.compiled] == part.stem)
     if license_text is not None:
         inputs["license"] = license_text
     elif first.license.file is not None:
@@ -75,7 +74,7 @@ def bundle(
         params=_params(targets, parts),
         inputs=inputs,
         outputs=(BUNDLE,),
-        places=first.places,
+        places=_places(first),
         lands=where,
         group=first.model,
         about=f"{first.model} for {', '.join(chip.name for chip in _chips(targets))}",
@@ -90,18 +89,28 @@ def lands(targets: Sequence[Target], chips: str = "") -> str:
     return "/".join(part for part in (targets[0].model, variant, chips) if part)
 
 
+def _places(target: Target) -> dict[str, Span]:
+    """Inputs are called after what names them."""
+    named = {"files": "bundle.files", "license": "license.file"}
+    own = {name: target.places[at] for name, at in named.items() if at in target.places}
+    return {**target.places, **own}
+
+
 def _contexts(parts: Sequence[Part]) -> dict[str, str]:
-    """The actions that compiled `parts`, each once, by the stem of the first part that it made."""
+    """The actions that compiled `parts` → the stem of the first part that each made."""
     found: dict[str, str] = {}
     for part in parts:
         found.setdefault(part.compiled, part.stem)
-    return {stem: compiled for compiled, stem in found.items()}
+    return found
 
 
-def _inputs(part: Part) -> dict[str, Input]:
-    inputs: dict[str, Input] = {
-        f"report-{part.stem}": OutputOf(action=part.prepared, output="report")
-    }
+def _inputs(part: Part, *, is_first: bool) -> dict[str, Input]:
+    """A context that several parts have is taken with the first of them."""
+    inputs: dict[str, Input] = {}
+    if is_first:
+        inputs[f"context-{part.stem}"] = OutputOf(action=part.compiled, output="context")
+        inputs[f"facts-{part.stem}"] = OutputOf(action=part.compiled, output="facts")
+    inputs[f"report-{part.stem}"] = OutputOf(action=part.prepared, output="report")
     if part.verdict is not None:
         inputs[f"verdict-{part.stem}"] = OutputOf(action=part.verdict, output="verdict")
     for chip, verdict in part.singles.items():
@@ -118,7 +127,7 @@ def _chips(targets: Sequence[Target]) -> tuple[Chip, ...]:
 def _params(targets: Sequence[Target], parts: Sequence[Part]) -> dict[str, Json]:
     first = targets[0]
     variants = {target.variant: target.axes for target in targets}
-    contexts = {compiled: stem for stem, compiled in _contexts(parts).items()}
+    contexts = _contexts(parts)
     return {
         "model": first.model,
         "variants": [{"name": name, "axes": dict(axes)} for name, axes in variants.items()],
@@ -127,7 +136,7 @@ def _params(targets: Sequence[Target], parts: Sequence[Part]) -> dict[str, Json]
         "license": {"spdx": first.license.spdx, "redistribute": first.license.redistribute},
         "chips": [_chip(chip) for chip in _chips(targets)],
         "toolchain": first.toolchain,
-        "folder": _folder(first.recipe),
+        "folder": _folder(first.recipe) if any(t.bundle.files for t in targets) else "",
         "graphs": {
             part.stem: {**_graph(part, first.toolchain), "context": contexts[part.compiled]}
             for part in parts
@@ -162,7 +171,7 @@ def _graph(part: Part, toolchain: str) -> dict[str, Json]:
         "prepared": part.prepared,
         "compiled": part.compiled,
         "run_on": part.run_on,
-        "singles": list(part.singles),
+        **({"singles": list(part.singles)} if part.singles else {}),
     }
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from qnnbuild.actions.action import Action, Input, SourceFiles
+from qnnbuild.errors import Span
 from qnnbuild.model.recipe import ExportSource, Graph
 from qnnbuild.steps.fetch import MODEL, PIP, source_places
 
@@ -17,6 +18,7 @@ ENVS = "QNNBUILD_ENVS"
 """The folder where environments are kept between runs; not in the key, like every folder."""
 
 EXPORT_DEADLINE_S = 3600.0
+"""Loading a checkpoint takes its time; a recipe's `deadline:` gives more."""
 
 ALL_PACKAGES = "packages"
 """A tool: name and version of every distribution that this Python can import."""
@@ -53,13 +55,32 @@ def export(graphs: Sequence[Graph], *, name: str, group: str = "") -> Action:
         params={"run": first.run, "folder": first.folder, "makes": makes},
         inputs=inputs,
         outputs=tuple(makes),
-        tools=("python",) if first.requirements is not None else ("python", ALL_PACKAGES),
+        tools=_tools(first),
         passes=(*PIP, ENVS) if first.requirements is not None else (),
-        deadline_s=EXPORT_DEADLINE_S,
-        places=source_places(first.span, graphs[0].places),
+        deadline_s=max(EXPORT_DEADLINE_S, *(graph.deadline_s for graph in graphs)),
+        places=_places(graphs[0]),
         group=group,
         about=f"run {' '.join(first.run)}",
     )
+
+
+def _tools(source: ExportSource) -> tuple[str, ...]:
+    """Besides the user's packages those that read the ONNX file, and write it without remarks."""
+    if source.requirements is None:
+        return ("python", ALL_PACKAGES)
+    return ("python", "package:onnx", "package:protobuf")
+
+
+def _places(graph: Graph) -> dict[str, Span]:
+    """The keys below `export:` are the source's own, and inputs are called after them."""
+    said = source_places(graph.source.span, graph.places)
+    for place, at in tuple(said.items()):
+        key = place.removeprefix("source.export.")
+        if key != place:
+            said[f"source.{key}"] = at
+            if key in ("needs", "requirements"):
+                said[key] = at
+    return said
 
 
 def export_output(graph: Graph, graphs: Sequence[Graph]) -> str:

@@ -30,6 +30,7 @@ HUB = (*NETWORK, "HF_*", "HUGGING_FACE_HUB_TOKEN", "XDG_CACHE_HOME")
 """Which hub is asked, and how one logs in there."""
 
 FETCH_DEADLINE_S = 3600.0
+"""A slow line needs that; a recipe's `deadline:` gives more."""
 
 
 def fetch(
@@ -39,6 +40,7 @@ def fetch(
     group: str = "",
     places: Mapping[str, Span] | None = None,
     license_member: str | None = None,
+    deadline_s: float = 0.0,
 ) -> Action:
     """The action that brings `source` into the store.
 
@@ -48,7 +50,7 @@ def fetch(
     outputs: tuple[str, ...] = (MODEL,)
     if license_member is not None:
         if params.get("member") is None:
-            raise _no_package(source)
+            raise _no_package(source, (places or {}).get("license.member", source.span))
         params["license_member"] = license_member
         outputs = (MODEL, LICENSE)
     inputs: dict[str, Input] = {}
@@ -63,7 +65,7 @@ def fetch(
         inputs=inputs,
         outputs=outputs,
         passes=passes,
-        deadline_s=FETCH_DEADLINE_S,
+        deadline_s=max(deadline_s, FETCH_DEADLINE_S),
         places=source_places(source.span, places),
         group=group,
         about=_about(source),
@@ -71,11 +73,11 @@ def fetch(
 
 
 def source_places(span: Span | None, places: Mapping[str, Span] | None) -> dict[str, Span]:
-    """Only what the user said about the source: two graphs with one source stay one action."""
+    """Only what the user said about the source and its licence."""
     said = {
         place: at
         for place, at in (places or {}).items()
-        if place == "source" or place.startswith("source.")
+        if place.partition(".")[0] in ("source", "license")
     }
     return {"source": span, **said} if span is not None else said
 
@@ -117,10 +119,10 @@ def _about(source: Fetched) -> str:
             return f"download {source.member} of {source.hub}"
 
 
-def _no_package(source: Fetched) -> RecipeError:
+def _no_package(source: Fetched, at: Span | None) -> RecipeError:
     what = "a file of the repo" if isinstance(source, FileSource) else "one file, not an archive"
     return RecipeError(
         f"the licence is to be a member of the source's package, but the source is {what}",
-        at=source.span,
+        at=at,
         hint="put the licence's text into the repo and name it with `file:`",
     )

@@ -18,6 +18,8 @@ from qnnbuild.steps.fetch import PIP
 RANDOM_SAMPLES = 2
 """How many random ones there are when the recipe gives no samples at all."""
 
+PILLOW = "package:pillow"
+
 CALIBRATION = "calibration"
 INPUTS = "verify.inputs"
 REFERENCE = "verify.reference"
@@ -48,7 +50,7 @@ def feeds(target: Target, graph: Graph, samples: Samples, name: str) -> Action:
         outputs=("feeds",),
         tools=("python", "package:numpy") if own else ("python", ALL_PACKAGES),
         passes=(*PIP, ENVS) if own else (),
-        deadline_s=EXPORT_DEADLINE_S,
+        deadline_s=max(graph.deadline_s, EXPORT_DEADLINE_S),
         places=_places(graph, said, ("needs", "requirements")),
         group=target.model,
         about=f"what {python.function}() of {python.file} yields",
@@ -132,7 +134,7 @@ def _collect(
         params=params(graph, given, calibrates=said == CALIBRATION),
         inputs=inputs,
         outputs=("feeds", "report"),
-        tools=("package:numpy", "package:pillow") if given.images else ("package:numpy",),
+        tools=("package:numpy", PILLOW) if given.images else ("package:numpy",),
         deadline_s=max(graph.deadline_s, EXPORT_DEADLINE_S),
         places=_places(graph, said, ("files",)),
         group=target.model,
@@ -173,7 +175,9 @@ def _places(graph: Graph, said: str, inputs: tuple[str, ...]) -> dict[str, Span]
         for place, span in graph.places.items()
         if place.startswith(f"{said}.")
     }
-    return {**graph.places, "samples": at, **dict.fromkeys(inputs, at), **below}
+    # a package that images need is told of where they are asked for
+    images = {PILLOW: below.get("samples.images", at)}
+    return {**graph.places, "samples": at, **dict.fromkeys(inputs, at), **below, **images}
 
 
 def _span(graph: Graph, place: str) -> Span | None:

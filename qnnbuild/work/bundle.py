@@ -52,7 +52,7 @@ def _graph(run: Run, stem: str) -> GraphFacts:
         verdict=_json_of(run, f"verdict-{stem}"),
         singles={
             chip: _json_of(run, f"verdict-{stem}-{chip}")
-            for chip in run.params["graphs"][stem]["singles"]
+            for chip in run.params["graphs"][stem].get("singles", ())
         },
         quantization=_json_of(run, f"quantization-{stem}"),
     )

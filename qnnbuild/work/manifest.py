@@ -29,8 +29,9 @@ def manifest(
     files: Mapping[str, tuple[str, int]],
     provenance: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """`params` are those of steps/bundle.py, graphs by the stem of their files; `files` gives sha256 and size of
-    all but the manifest.
+    """`params` are those of steps/bundle.py, graphs by the stem of their files.
+
+    `files` gives sha256 and size of all but the manifest.
 
     No dates, no timings, no folders of the machine.
     """
@@ -83,7 +84,7 @@ def _graph(
         # the binary of the chip "on" was run: this very one, or its like for another chip
         "verified": {"on": graph["run_on"], **facts.verdict} if facts.verdict else _worst(facts),
         # no host runs a binary for several chips: these are about each chip's single one
-        "verified_singles": {chip: dict(verdict) for chip, verdict in facts.singles.items()},
+        **({"verified_singles": dict(facts.singles)} if facts.singles else {}),
         # what the compiler did, where it tells; else what prepare foresaw
         "on_cpu": facts.facts.get("cpu_nodes", facts.report["on_cpu"]),
         "run_time_options": graph["run_time_options"],

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
 import onnx
 import pytest
 
+from qnnbuild.digest import digest_file
 from tests.e2e.small_repo import SmallRepo
 from tests.models import scale_bytes, scale_model, with_erf, write_with_side_file
 
@@ -38,6 +40,8 @@ RECIPES = {
     "no-such-output": _graph("outputs: [z]"),
     "no-such-source": RECIPE.replace("m.onnx", "n.onnx"),
     "no-samples": _graph("samples: nothing/*.npz"),
+    "no-such-licence": RECIPE.replace("MIT", "{spdx: MIT, file: LICENSE}"),
+    "no-such-file-of-the-bundle": RECIPE + "bundle:\n  files:\n    - words.txt\n",
     "fp16-where-there-is-none": RECIPE.replace("SM8750", "SM8350"),
 }
 
@@ -61,6 +65,36 @@ def _side_file_gone(path: Path) -> None:
     (path.parent / "m.data").unlink()
 
 
+def _repo_recipe(path: Path, text: str) -> None:
+    (path.parents[1] / "recipes" / "m.yaml").write_text(text)
+
+
+def _exported(path: Path) -> None:
+    """A recipe with an export whose requirements are not written yet."""
+    (path.parents[1] / "recipes" / "e.py").write_text("")
+    told = "".join(
+        f"    {line}\n"
+        for line in ("run: [python, e.py]", "needs: [e.py]", "makes: m.onnx", "requirements: r.txt")
+    )
+    _repo_recipe(path, RECIPE.replace(" {file: ../onnx/m.onnx}\n", f"\n  export:\n{told}"))
+
+
+def _loose_requirements(path: Path) -> None:
+    _exported(path)
+    (path.parents[1] / "recipes" / "r.txt").write_text("torch\n")
+
+
+def _no_such_licence_member(path: Path) -> None:
+    """The package is a wheel of the user's that no index has to be asked for."""
+    package = path.parent / "m.zip"
+    with zipfile.ZipFile(package, "w") as archive:
+        archive.writestr(zipfile.ZipInfo("m/m.onnx"), scale_bytes(size=64))
+        archive.writestr(zipfile.ZipInfo("m/LICENSE.md"), "free\n")
+    source = f'{{url: "{package.as_uri()}", member: m/m.onnx, sha256: {digest_file(package)}}}'
+    told = RECIPE.replace("{file: ../onnx/m.onnx}", source)
+    _repo_recipe(path, told.replace("license: MIT", "license: {spdx: MIT, member: m/LICENSE}"))
+
+
 POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:abc\nsize 12345\n"
 MODELS: dict[str, Callable[[Path], object]] = {
     "a-dimension-with-a-name": _symbolic,
@@ -70,11 +104,17 @@ MODELS: dict[str, Callable[[Path], object]] = {
     "a-pointer-of-git-lfs": lambda path: path.write_text(POINTER),
     "a-web-page": lambda path: path.write_text("<!doctype html><title>Sign in</title>"),
     "an-operator-that-the-npu-has-not": lambda path: onnx.save(with_erf(), str(path)),
+    "no-such-requirements": _exported,
+    "loose-requirements": _loose_requirements,
+    "no-such-licence-member": _no_such_licence_member,
 }
 EXIT_CODES = {
     **dict.fromkeys(RECIPES, 2),
     **dict.fromkeys(MODELS, 4),
     "a-dimension-with-a-name": 2,
+    "no-such-requirements": 2,
+    "loose-requirements": 2,
+    "no-such-licence-member": 2,
 }
 
 

@@ -12,7 +12,7 @@ from qnnbuild.actions.action import Action
 from qnnbuild.digest import digest_bytes, digest_json
 from qnnbuild.engine.identity import Identity
 from qnnbuild.engine.stats import Stats
-from qnnbuild.errors import ToolError
+from qnnbuild.errors import Span, ToolError
 
 
 def measured(name: str) -> str:
@@ -224,3 +224,25 @@ def test_the_files_of_an_action_are_those_that_change_what_it_is(site, code):
         "qbx_tool/extension.cpython-311-x86_64-linux-gnu.so",
         "qbx_tool/libtool.so.1.2",
     ]
+
+
+def test_a_package_that_is_missing_is_told_where_it_is_needed():
+    at = Span(file="m.yaml", line=4, column=7)
+    action = Action(
+        name="samples/m",
+        step="samples",
+        argv=("true",),
+        outputs=("feeds",),
+        tools=("package:qbx-nowhere",),
+        places={"package:qbx-nowhere": at},
+    )
+
+    with pytest.raises(ToolError) as caught:
+        Identity(Stats()).of(action)
+
+    (problem,) = caught.value.problems
+    assert (problem.message, problem.at, problem.hint) == (
+        "the Python package 'qbx-nowhere' is not installed",
+        at,
+        "pip install qbx-nowhere",
+    )

@@ -59,7 +59,7 @@ def test_needs_and_requirements_are_inputs_by_content():
         "needs": SourceFiles(patterns=("r/export.py",)),
         "requirements": SourceFiles(patterns=("r/req.txt",)),
     }
-    assert action.tools == ("python",)
+    assert action.tools == ("python", "package:onnx", "package:protobuf")
     assert "QNNBUILD_ENVS" in action.passes
 
 
@@ -74,3 +74,26 @@ def test_the_place_of_the_source_is_kept():
     at = Span(file="x.yaml", line=1, column=1)
 
     assert export([Graph(name="m", source=source(span=at))], name="e").places == {"source": at}
+
+
+def test_what_stands_below_export_is_the_sources_and_the_inputs_are_called_after_it():
+    lines = {"source.export.needs": 4, "source.export.requirements": 5, "source.export.makes": 6}
+    at = {place: Span(file="x.yaml", line=line, column=5) for place, line in lines.items()}
+    action = export([Graph(name="m", source=source(), places=at)], name="e")
+    found = {place: span.line for place, span in action.places.items()}
+
+    assert found == {
+        **lines,
+        "needs": 4,
+        "source.needs": 4,
+        "requirements": 5,
+        "source.requirements": 5,
+        "source.makes": 6,
+    }
+
+
+def test_the_longest_deadline_of_its_graphs_counts_for_an_export():
+    graphs = [Graph(name=n, source=source(), deadline_s=s) for n, s in (("a", 60), ("b", 9000))]
+
+    assert export(graphs, name="e").deadline_s == 9000
+    assert export(graphs[:1], name="e").deadline_s == 3600

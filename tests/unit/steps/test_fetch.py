@@ -79,6 +79,25 @@ def test_a_licence_in_a_source_that_is_no_package_is_an_error(source, what):
     )
 
 
+def test_a_licence_that_no_package_has_is_told_where_it_is_asked_for():
+    at = Span(file="recipes/x.yaml", line=2, column=22)
+    with pytest.raises(RecipeError) as caught:
+        fetch(
+            FileSource(file="m.onnx", span=AT),
+            name="fetch/m",
+            license_member="LICENSE",
+            places={"license.member": at},
+        )
+
+    assert caught.value.problems[0].at == at
+
+
+def test_a_deadline_of_the_recipe_can_only_give_more_time():
+    deadlines = [fetch(PYPI, name="f", deadline_s=wanted).deadline_s for wanted in (10, 7200)]
+
+    assert deadlines == [3600, 7200]
+
+
 def test_two_graphs_with_one_source_make_equal_actions():
     places = {"source": AT, "precision": Span(file="recipes/x.yaml", line=9, column=1)}
 

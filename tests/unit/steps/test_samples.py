@@ -197,3 +197,19 @@ def test_places_are_those_of_the_samples_in_question() -> None:
     ]
     assert [two.places[p] for p in ("samples", "files")] == [at(5), at(5)]
     assert "samples.inputs.x" not in two.places
+
+
+@pytest.mark.parametrize(
+    ("places", "line"),
+    [
+        ({"calibration": at(2), "calibration.images": at(4)}, 4),
+        ({"calibration": at(2)}, 2),
+    ],
+)
+def test_a_missing_pillow_is_told_where_images_are_asked_for(
+    places: dict[str, Span], line: int
+) -> None:
+    made = graph(Samples(files=("r",), images=Images(input="x")), places=places)
+    action = calibrate(target(made), made, prepared="p", name="n")
+
+    assert action.places["package:pillow"] == at(line)

@@ -27,6 +27,9 @@ REPORT = {
 }
 
 GRAPH = {
+    "graph": "vad",
+    "variant": "",
+    "context": "vad",
     "precision": "fp16",
     "source": {"pypi": "silero-vad==6.2.3", "member": "silero_vad/m.onnx", "sha256": "5e" * 32},
     "run_time_options": {},
@@ -36,19 +39,20 @@ GRAPH = {
 
 PARAMS: Mapping[str, Any] = {
     "model": "silero-vad",
-    "variant": "",
-    "axes": {},
+    "variants": [{"name": "", "axes": {}}],
     "description": "Hears whether somebody speaks.",
     "homepage": "https://silero.example",
     "license": {"spdx": "MIT", "redistribute": True},
-    "chip": {
-        "name": "SM8750",
-        "marketing": ["Snapdragon 8 Elite"],
-        "soc_model": 69,
-        "arch": 79,
-        "vtcm_mb": 8,
-        "fp16": True,
-    },
+    "chips": [
+        {
+            "name": "SM8750",
+            "marketing": ["Snapdragon 8 Elite"],
+            "soc_model": 69,
+            "arch": 79,
+            "vtcm_mb": 8,
+            "fp16": True,
+        }
+    ],
     "toolchain": "ort",
     "folder": "recipes",
     "graphs": {"vad": GRAPH},
@@ -94,7 +98,7 @@ def staged(files: Mapping[str, bytes | str], **params: Any) -> Run:
     for graph in values["graphs"]:
         given.setdefault(f"context-{graph}/{graph}_ctx.onnx", f"onnx of {graph}")
         given.setdefault(f"context-{graph}/{graph}_ctx_qnn.bin", f"binary of {graph}")
-        given.setdefault(f"facts-{graph}/facts.json", '{"sdk_build": "v2.51.0.1", "arch": 79}')
+        given.setdefault(f"facts-{graph}/{graph}.json", json.dumps(facts(graph)))
         given.setdefault(f"report-{graph}/report.json", json.dumps(REPORT))
     for name, data in given.items():
         path = Path("in", name)
@@ -103,6 +107,11 @@ def staged(files: Mapping[str, bytes | str], **params: Any) -> Run:
     Path("out/bundle").mkdir(parents=True)
     inputs = {path.name: path for path in Path("in").iterdir()}
     return Run(params=values, inputs=inputs, outputs={"bundle": Path("out/bundle")})
+
+
+def facts(graph: str) -> dict[str, Any]:
+    files: dict[str, Any] = {f"{graph}_ctx.onnx": {}, f"{graph}_ctx_qnn.bin": {}}
+    return {"sdk_build": "v2.51.0.1", "arch": 79, "files": files}
 
 
 def made() -> list[str]:
@@ -133,14 +142,15 @@ def test_the_card_of_a_bundle(golden):
 def test_the_card_of_two_graphs_that_may_not_be_passed_on(golden):
     slow = {"operator": "ai.onnx:Erf", "node": "gelu", "reason": "not supported"}
     report = {**REPORT, "comparison": {"why_not": "it is random"}}
-    two = {"vad": GRAPH, "head": {**GRAPH, "run_time_options": {"htp_performance_mode": "burst"}}}
+    burst = {"run_time_options": {"htp_performance_mode": "burst"}}
+    two = {"vad": GRAPH, "head": {**GRAPH, "graph": "head", "context": "head", **burst}}
     run = staged(
         {
             "report-head/report.json": json.dumps(report),
-            "facts-head/facts.json": json.dumps({"cpu_nodes": [slow]}),
+            "facts-head/head.json": json.dumps({**facts("head"), "cpu_nodes": [slow]}),
         },
         graphs=two,
-        variant="10s",
+        variants=[{"name": "10s", "axes": {"seconds": "10"}}],
         description="",
         homepage="",
         license={"spdx": "LicenseRef-Own", "redistribute": False},
@@ -235,7 +245,8 @@ def test_the_index_leads_from_a_part_number_to_a_bundle(golden):
         "model": "secret",
         "license": {"spdx": "LicenseRef-Own", "redistribute": False},
     }
-    ten = {**ours, "variant": "10s"}
+    ten = {**ours, "variants": [{"name": "10s", "axes": {"seconds": "10"}}]}
+    ten["graphs"] = {"vad": {**ours["graphs"]["vad"], "variant": "10s"}}
 
     text = json.dumps(
         index(
