@@ -163,7 +163,9 @@ def _own_weights(said: Mapping[str, Any]) -> dict[str, int]:
     try:
         for one in said["cacheList"]:
             details = [graph.get("graphBlobInfoV2", {}) for graph in one.get("graphs", ())]
-            found[str(one["cacheName"])] = sum(int(detail.get("constSize", 0)) for detail in details)
+            found[str(one["cacheName"])] = sum(
+                int(detail.get("constSize", 0)) for detail in details
+            )
     except (AttributeError, TypeError, ValueError) as error:
         raise FormatError(f"damaged: a context is described wrongly ({error})") from None
     return found

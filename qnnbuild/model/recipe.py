@@ -229,7 +229,7 @@ class Graph:
 @dataclass(frozen=True, kw_only=True)
 class ContextOptions:
     embed: bool = False  # the binary inside ctx.onnx
-    multi_soc: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    chip_groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """One binary for many chips: names of groups → selectors. Empty: one binary a chip."""
 
 

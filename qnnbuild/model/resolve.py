@@ -8,9 +8,9 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 
 from qnnbuild.errors import Problem, Span
+from qnnbuild.model.chip_groups import group_of, groups_of, wrong_groups
 from qnnbuild.model.chips import Chips
 from qnnbuild.model.graphs import add_places, graph_of, license_of
-from qnnbuild.model.multi_soc import group_of, groups_of, wrong_groups
 from qnnbuild.model.paths import paths_of
 from qnnbuild.model.patterns import check_only, matches_chip, parse
 from qnnbuild.model.recipe import BundleOptions, Chip, ContextOptions, Graph, License, Target
@@ -293,7 +293,7 @@ class Resolver:
             license=rest.license,
             graphs=graphs,
             context=rest.context,
-            group=group_of(chip, rest.context.multi_soc),
+            group=group_of(chip, rest.context.chip_groups),
             bundle=self._bundle(variant, chip, rest),
             description=_text(rest.top, "description"),
             homepage=_text(rest.top, "homepage"),
@@ -353,7 +353,7 @@ def _context(top: MappingNode) -> ContextOptions:
     node = top.get("context")
     value = recipe_schema().part("context").typed(node) if node else {}
     return ContextOptions(
-        embed=value.get("embed", False), multi_soc=groups_of(value.get("multi_soc"))
+        embed=value.get("embed", False), chip_groups=groups_of(value.get("multi_soc"))
     )
 
 
