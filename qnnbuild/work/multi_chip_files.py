@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from onnx import ModelProto, NodeProto
 
 LISTS = (4, 5, 6)  # fields of ep_compatibility_info with one value a chip: arch, soc_model, VTCM
-SOC_MODEL = 5
+CHIP_IDS = 5
 
 
 def strip_binary(path: Path, keep: Collection[int], into: Path) -> tuple[Path, ...]:
@@ -71,7 +71,7 @@ def _keep_in_step(model: ModelProto, keep: Collection[int]) -> None:
         fields = entry.value.split(":")
         if not entry.key.startswith(COMPATIBILITY) or len(fields) <= max(LISTS):
             continue
-        left = [n for n, one in enumerate(fields[SOC_MODEL].split(",")) if one in wanted]
+        left = [n for n, one in enumerate(fields[CHIP_IDS].split(",")) if one in wanted]
         for number in LISTS:
             values = fields[number].split(",")
             if len(values) > max(left, default=0):
