@@ -20,13 +20,14 @@ from qnnbuild.steps.export import export
 from qnnbuild.steps.fetch import fetch
 from qnnbuild.steps.prepare import prepare
 from qnnbuild.steps.samples import calibrate, feeds, references, samples
-from qnnbuild.steps.search import attempt, sensitivity
+from qnnbuild.steps.search import attempt, emulate, judge, sensitivity
 from qnnbuild.steps.verify import metric, reference, verdict, verify
 from qnnbuild.toolchains.ortqnn import OrtQnn
 from qnnbuild.toolchains.work import Toolchain
 
 STEPS = (
-    *(fetch, export, prepare, feeds, calibrate, attempt, sensitivity, convert, context),
+    *(fetch, export, prepare, feeds, calibrate, attempt, emulate, judge, sensitivity),
+    *(convert, context),
     *(samples, references, reference, verify, metric, verdict, expected, bundle),
 )
 CHECKS = (prepare_step.problems,)
@@ -44,7 +45,8 @@ def problems_of(targets: Iterable[Target], toolchains: Mapping[str, Toolchain]) 
             continue
         for graph in target.graphs:
             for problem in chain(
-                *(check(graph) for check in CHECKS), toolchain.problems(graph, target.chip)
+                *(check(graph) for check in CHECKS),
+                toolchain.problems(graph, target.chip, target.context),
             ):
                 # the same mistake for another chip is at the same place with the same hint
                 found.setdefault((problem.at, problem.hint or problem.message), problem)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -67,10 +68,16 @@ def quantized(
     scale: float = 1.0,
     encodings: Mapping[str, Any] | None = None,
     names: Mapping[str, str] | None = None,
+    beside: bool = False,
 ) -> Made:
+    """`beside`: the weights are in a side file."""
     inputs = {"model": folder / "in/model"}
     inputs["model"].mkdir(parents=True)
-    onnx.save(model, str(inputs["model"] / "model.onnx"))
+    path = str(inputs["model"] / "model.onnx")
+    if beside:
+        onnx.save_model(deepcopy(model), path, save_as_external_data=True, location="model.data")
+    else:
+        onnx.save(model, path)
     if feeds:
         inputs["feeds"] = write_feeds(model, folder / "in/feeds", scale=scale)
     for name, file, value in (

@@ -13,12 +13,15 @@ import onnx
 from qnnbuild.model.recipe import Quantization
 from qnnbuild.work.run import Run
 from qnnbuild.work.search import attempt
+from qnnbuild.work.search_emulated import emulated
+from qnnbuild.work.search_judged import judge, promising
+from qnnbuild.work.search_taken import taken
 from qnnbuild.work.sensitivity import sensitivity
 from tests.graphs import model
 from tests.quantizing import params, write_feeds
 from tests.working import run_work, written
 
-OUTPUTS = ("model", "quantization", "verdict")
+OUTPUTS = ("model", "quantization", "numbers")
 
 
 def with_outlier() -> onnx.ModelProto:
@@ -59,41 +62,85 @@ class Search:
         (folder / "names").mkdir()
         (folder / "names/names.json").write_text("{}")
         write_feeds(graph, folder / "feeds", count=6)
-        self.bars = {"min_sqnr_db": bar_db}
+        self.bars: dict[str, Any] = {"min_sqnr_db": bar_db}
+        self.excused: list[str] = []
         self.emulator: Mapping[str, Any] | None = None
-        self.last: Path | None = None
+        self.tries: list[Path] = []  # with an output of search, of judge and of emulate each
 
     def attempt(
         self, word: str, wanted: Quantization | None, *, lifts: int = 0, listed: Path | None = None
     ) -> Run:
+        """The try, and what judges it; the float graph is not judged."""
         inputs = {name: self.folder / name for name in ("model", "names", "feeds")}
-        if self.last is not None:
-            inputs |= {f"before-{name}": self.last / name for name in OUTPUTS}
+        if self.tries:
+            inputs["decision"] = self.tries[-1] / "judge/out/decision"
         if listed is not None:
             inputs["sensitivity"] = listed
         said: Mapping[str, Any] = {
             "word": word,
             "lifts": lifts,
-            "bars": self.bars,
-            "emulator": self.emulator,
             "quantization": None if wanted is None else params(wanted),
         }
-        folder = self.folder / f"{word}-{lifts}"
-        run = run_work(attempt, folder, params=said, inputs=inputs, outputs=OUTPUTS)
-        self.last = folder / "out"
+        folder = self.folder / f"{len(self.tries)}-{word}-{lifts}"
+        run = run_work(attempt, folder / "search", params=said, inputs=inputs, outputs=OUTPUTS)
+        if wanted is not None:
+            self._judge(folder)
+        self.tries.append(folder)
         return run
 
+    def _judge(self, folder: Path) -> None:
+        bars, inputs = {"bars": self.bars}, {"numbers": folder / "search/out/numbers"}
+        if self.tries:
+            inputs["before"] = self.tries[-1] / "judge/out/decision"
+        if self.emulator is not None:
+            run_work(
+                promising,
+                folder / "promising",
+                params=bars,
+                inputs={"numbers": inputs["numbers"]},
+                outputs=("decision",),
+            )
+            run_work(
+                emulated,
+                folder / "emulate",
+                params=self.emulator,
+                inputs={
+                    "model": self.folder / "model",
+                    "feeds": self.folder / "feeds",
+                    "attempt": folder / "search/out/model",
+                    "decision": folder / "promising/out/decision",
+                },
+                outputs=("numbers",),
+            )
+            inputs["emulated"] = folder / "emulate/out/numbers"
+        run_work(
+            judge, folder / "judge", params=bars, inputs=inputs, outputs=("verdict", "decision")
+        )
+
     def sensitivity(self) -> Path:
-        assert self.last is not None
-        inputs = {name: self.last / name for name in ("model", "verdict")}
+        """Of the last try."""
+        inputs = {"model": self.tries[-1] / "search/out/model"}
+        inputs["decision"] = self.tries[-1] / "judge/out/decision"
         inputs |= {name: self.folder / name for name in ("names", "feeds")}
         folder = self.folder / "sensitivity"
-        run_work(sensitivity, folder, params={}, inputs=inputs, outputs=("sensitivity",))
+        said = {"excused": self.excused}
+        run_work(sensitivity, folder, params=said, inputs=inputs, outputs=("sensitivity",))
         return folder / "out/sensitivity"
 
-    def said(self) -> dict[str, Any]:
-        """What the last try's quantization.json says of the search."""
-        assert self.last is not None
-        text = (self.last / "quantization/quantization.json").read_text()
-        found: dict[str, Any] = json.loads(text)["search"]
+    def verdict(self) -> dict[str, Any]:
+        """On the last try."""
+        text = (self.tries[-1] / "judge/out/verdict/verdict.json").read_text()
+        found: dict[str, Any] = json.loads(text)
         return found
+
+    def taken(self) -> Run:
+        """What convert takes; the last try must be the float graph."""
+        inputs = {}
+        for number, folder in enumerate(self.tries):
+            for name in ("model", "quantization"):
+                inputs[f"{name}-{number:02}"] = folder / "search/out" / name
+            if (folder / "judge").exists():
+                inputs[f"verdict-{number:02}"] = folder / "judge/out/verdict"
+        inputs[f"numbers-{number:02}"] = self.tries[-1] / "search/out/numbers"
+        outputs = ("model", "quantization")
+        return run_work(taken, self.folder / "taken", params={}, inputs=inputs, outputs=outputs)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from qnnbuild.errors import RecipeError
 
-SCHEMAS = ("recipe.schema.json", "settings.schema.json")
+SCHEMAS = ("recipe.schema.json", "settings.schema.json", "ort_options.schema.json")
 """Copied into the repo, so that editors find them beside the recipes."""
 
 

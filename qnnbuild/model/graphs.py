@@ -26,7 +26,7 @@ from qnnbuild.model.recipe import (
 )
 from qnnbuild.model.samples import samples_of
 from qnnbuild.model.schemas import recipe_schema
-from qnnbuild.model.verify import verify_of
+from qnnbuild.model.verify import unknown_outputs, verify_of
 from qnnbuild.text.nodes import Entry, ListNode, MappingNode, Node, ScalarNode
 
 _MIB = 1 << 20
@@ -61,6 +61,7 @@ def graph_of(name: str, at: Span, node: MappingNode, problems: list[Problem]) ->
         deadline_s=float(value.get("deadline", 900.0)),
         places=_places(at, node),
     )
+    problems.extend(unknown_outputs(node, graph.outputs))
     calibration = _calibration(graph, node, value, problems)
     return replace(graph, calibration=calibration) if calibration else graph
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, replace
 
 from qnnbuild.digest import Json, digest_json
@@ -105,14 +105,20 @@ def tries(graph: Graph) -> Iterator[tuple[str, Quantization]]:
         meant = WORDS[word]
         assert meant is not None
         if graph.quantization is not None:
-            channels = graph.quantization.per_channel or meant.per_channel
             meant = replace(
                 graph.quantization,
                 weights=meant.weights,
                 activations=meant.activations,
-                per_channel=channels,
+                # the HTP takes 4 bits in no other way
+                per_channel=graph.quantization.per_channel or meant.weights == 4,
             )
         yield word, meant
+
+
+def without(graph: Graph, words: Collection[str]) -> Graph:
+    """The graph with fewer words to try, and so with a word of its own for the search."""
+    left = tuple(word for word in graph.auto_from if word not in words)
+    return replace(graph, auto_from=left, precision=auto_word(graph.quantization, left))
 
 
 def _bits(quantization: Quantization) -> str:

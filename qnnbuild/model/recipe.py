@@ -162,7 +162,7 @@ class Metric:
 
 @dataclass(frozen=True, kw_only=True)
 class Bars:
-    """What the shipped binary must reach, over all outputs and samples; None: no such bar."""
+    """What the shipped binary must reach, over all samples; None: no such bar."""
 
     min_sqnr_db: float | None = None
     max_abs_error: float | None = None
@@ -174,13 +174,22 @@ class Bars:
 
 
 @dataclass(frozen=True, kw_only=True)
+class OutputBars:
+    """All that one output must reach, in place of the graph's bars; or why it is not judged."""
+
+    bars: Bars = field(default_factory=Bars)
+    excused: str | None = None  # the reason
+
+
+@dataclass(frozen=True, kw_only=True)
 class Verify:
     """How the binary is run before it ships. `chips`: generations, all, none, or selectors."""
 
     samples: Samples = field(default_factory=Samples)
     reference: tuple[str, ...] = ()  # recorded outputs of the original framework, .npz, patterns
     chips: tuple[str, ...] = ("generations",)
-    bars: Bars = field(default_factory=Bars)
+    bars: Bars = field(default_factory=Bars)  # of every output that `outputs` does not name
+    outputs: Mapping[str, OutputBars] = field(default_factory=dict)
     metrics: tuple[Metric, ...] = ()
 
 

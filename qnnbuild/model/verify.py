@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -12,7 +12,15 @@ from qnnbuild.model.chips import Chips
 from qnnbuild.model.paths import path_of, paths_of, unsafe_name
 from qnnbuild.model.patterns import check_only, matches_chip
 from qnnbuild.model.precisions import BORROWED_SAMPLES, RANDOM_SAMPLES, default_bars
-from qnnbuild.model.recipe import Bars, Chip, ExpectedFailure, Metric, Samples, Verify
+from qnnbuild.model.recipe import (
+    Bars,
+    Chip,
+    ExpectedFailure,
+    Metric,
+    OutputBars,
+    Samples,
+    Verify,
+)
 from qnnbuild.model.samples import samples_of
 from qnnbuild.text.nodes import ListNode, MappingNode, Node, ScalarNode
 
@@ -46,7 +54,7 @@ def verify_of(
     if reference and not (given.files or given.python):
         problems.append(_no_inputs(node))
     metrics = _metrics(node.mapping("metrics") if node else None, problems, value)
-    bars = _bars(value)
+    bars = written = _bars(value)
     if bars == Bars() and not any(_has_bar(metric) for metric in metrics):
         bars = default_bars(precision)
     return Verify(
@@ -54,8 +62,23 @@ def verify_of(
         reference=reference,
         chips=tuple(value.get("chips", ("generations",))),
         bars=bars,
+        outputs=_outputs(node, value, written, problems),
         metrics=metrics,
     )
+
+
+def unknown_outputs(graph: MappingNode, known: Iterable[str]) -> Iterator[Problem]:
+    """Names below `verify.outputs` that are none of the outputs that the recipe keeps."""
+    verify, names = graph.mapping("verify"), list(known)
+    given = verify.mapping("outputs") if verify and names else None
+    for name, entry in given.entries.items() if given else ():
+        if name not in names:
+            yield Problem(
+                message=f"the graph has no output '{name}'",
+                at=entry.key.span,
+                facts=(("its outputs", ", ".join(names)),),
+                hint=did_you_mean(name, names),
+            )
 
 
 def expectation_of(node: Node | None) -> Expectation | None:
@@ -116,6 +139,37 @@ def _bars(value: Mapping[str, Any]) -> Bars:
         min_top1=_number(value.get("min_top1")),
         top_k=top_k.get("k"),
         min_top_k=_number(top_k.get("min")),
+    )
+
+
+def _outputs(
+    node: MappingNode | None, value: Mapping[str, Any], graphs: Bars, problems: list[Problem]
+) -> dict[str, OutputBars]:
+    """Each with the graph's bars beside its own; a default is no bar of the graph's."""
+    found = {}
+    for name, given in value.get("outputs", {}).items():
+        own = _bars(given)
+        if "excused" in given and own != Bars():
+            assert node is not None
+            problems.append(_judged_and_not(node, name))
+        said = {what: bar for what, bar in asdict(own).items() if bar is not None}
+        found[name] = (
+            OutputBars(excused=given["excused"])
+            if "excused" in given
+            else OutputBars(bars=replace(graphs, **said))
+        )
+    return found
+
+
+def _judged_and_not(node: MappingNode, name: str) -> Problem:
+    outputs = node.mapping("outputs")
+    assert outputs is not None
+    written = outputs.mapping(name)
+    assert written is not None
+    return Problem(
+        message=f"'{name}' has bars and is excused",
+        at=written.entries["excused"].key.span,
+        hint="keep one of the two",
     )
 
 

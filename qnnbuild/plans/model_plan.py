@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from qnnbuild.actions.action import Action, OutputOf
 from qnnbuild.model.recipe import Chip, ExportSource, Graph, Source, Target
@@ -25,7 +26,7 @@ class ModelPlan:
 
     def __init__(self, targets: Sequence[Target], toolchains: Mapping[str, Toolchain]) -> None:
         self.model = targets[0].model
-        self.targets = targets
+        self.targets = _searchable(targets, toolchains)
         self.toolchains = toolchains
         self.names = Names()
         self.before_convert: list[Action] = []
@@ -202,6 +203,24 @@ class ModelPlan:
                 deadline_s=deadline_s,
             ),
         )
+
+
+def _searchable(targets: Sequence[Target], toolchains: Mapping[str, Toolchain]) -> Sequence[Target]:
+    """With `precision: auto` each chip searches among what it can do; chips alike share graphs."""
+    known: dict[Hashable, Graph] = {}
+
+    def able(target: Target, graph: Graph) -> Graph:
+        if not graph.auto_from:
+            return graph
+        one = toolchains[target.toolchain].searchable(graph, target.chip)
+        return known.setdefault((id(graph), target.toolchain, one.auto_from), one)
+
+    return [
+        replace(target, graphs=tuple(able(target, graph) for graph in target.graphs))
+        if any(graph.auto_from for graph in target.graphs)
+        else target
+        for target in targets
+    ]
 
 
 def _part(chain: Chain, run: Chain | None) -> Part:

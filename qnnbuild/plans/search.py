@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from qnnbuild.steps.search import Try, attempt, sensitivity, taken, tries_of
+from qnnbuild.steps.search import (
+    Try,
+    attempt,
+    emulate,
+    judge,
+    promising,
+    sensitivity,
+    taken,
+    tries_of,
+)
 
 if TYPE_CHECKING:
     from qnnbuild.actions.action import Action
@@ -16,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(kw_only=True)
 class Search:
-    """Tries that know the one before them, so that one that holds its bar is the last to work."""
+    """Tries, and between two of them a judge: after one that holds the bars none has work to do."""
 
     use: Use
     names: Names
@@ -29,18 +39,23 @@ class Search:
     def converted(self) -> Action:
         """convert, which takes what was found; `actions` are those that it needs."""
         use = self.use
-        before: str | None = None
+        attempted: list[str] = []
+        judged: list[str] = []
         sensitive: str | None = None
-        for number, one in enumerate(tries_of(use.graph)):
-            if one.lifts and sensitive is None and before is not None:
-                sensitive = self._sensitivity(before)
-            before = self._attempt(number, one, before, sensitive)
-        assert before is not None
-        last = before
+        *quantized, last = tries_of(use.graph)
+        for one in quantized:
+            if one.lifts and sensitive is None:
+                sensitive = self._sensitivity(attempted[-1], judged[-1])
+            decided = judged[-1] if judged else None
+            attempted.append(self._attempt(len(attempted), one, decided, sensitive))
+            judged.append(self._judge(len(judged), one, attempted[-1], decided))
+        attempted.append(self._attempt(len(attempted), last, judged[-1], None))
         return self.names.shared(
             f"convert/{use.base}+{use.graph.precision}",
             use,
-            lambda name: taken(use.target, use.graph, last=last, name=name),
+            lambda name: taken(
+                use.target, use.graph, attempted=attempted, judged=judged, name=name
+            ),
         )
 
     @property
@@ -49,11 +64,10 @@ class Search:
         word = self.use.graph.precision
         return self.use.base if word == "auto" else f"{self.use.base}/{word}"
 
-    def _attempt(self, number: int, one: Try, before: str | None, sensitive: str | None) -> str:
+    def _attempt(self, number: int, one: Try, decided: str | None, sensitive: str | None) -> str:
         use = self.use
-        action = self.names.shared(
+        return self._added(
             f"search/{self._base}/{number:02}-{one.label}",
-            use,
             lambda name: attempt(
                 use.target,
                 use.graph,
@@ -61,28 +75,70 @@ class Search:
                 one,
                 prepared=self.prepared,
                 calibrated=self.calibrated,
-                before=before,
+                decided=decided,
                 sensitive=sensitive,
+                name=name,
+            ),
+        )
+
+    def _judge(self, number: int, one: Try, attempted: str, decided: str | None) -> str:
+        """On the CPU, then on the emulator, unless the recipe wants nothing to be run on it."""
+        use = self.use
+        label = f"{self._base}/{number:02}-{one.label}"
+        emulated = None
+        if use.graph.verify.chips != ("none",):
+            emulated = self._emulate(label, one, attempted)
+        return self._added(
+            f"judge/{label}",
+            lambda name: judge(
+                use.target,
+                use.graph,
+                one,
+                attempted=attempted,
+                emulated=emulated,
+                decided=decided,
+                name=name,
+            ),
+        )
+
+    def _emulate(self, label: str, one: Try, attempted: str) -> str:
+        use = self.use
+        promised = self._added(
+            f"judge/{label}/cpu",
+            lambda name: promising(use.target, use.graph, one, attempted=attempted, name=name),
+        )
+        return self._added(
+            f"emulate/{label}",
+            lambda name: emulate(
+                use.target,
+                use.graph,
+                self.toolchain,
+                one,
+                prepared=self.prepared,
+                calibrated=self.calibrated,
+                attempted=attempted,
+                decided=promised,
                 chip=self.chip,
                 name=name,
             ),
         )
-        self.actions.append(action)
-        return action.name
 
-    def _sensitivity(self, attempted: str) -> str:
+    def _sensitivity(self, attempted: str, decided: str) -> str:
         use = self.use
-        action = self.names.shared(
+        return self._added(
             f"sensitivity/{self._base}",
-            use,
             lambda name: sensitivity(
                 use.target,
                 use.graph,
                 prepared=self.prepared,
                 calibrated=self.calibrated,
                 attempted=attempted,
+                decided=decided,
                 name=name,
             ),
         )
+
+    def _added(self, base: str, make: Callable[[str], Action]) -> str:
+        action = self.names.shared(base, self.use, make)
         self.actions.append(action)
         return action.name

@@ -1,4 +1,4 @@
-"""The recipe reference: schemas, repairs and options as a page for people.
+"""The recipe reference: schemas and repairs as a page for people.
 
 `python -m qnnbuild.report.recipe_reference > docs/recipe.md` writes it; a test compares it.
 """
@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from importlib.resources import files
 from typing import Any, TypeAlias
 
-from qnnbuild.toolchains.ort_options import OPTIONS, Option, Scope
 from qnnbuild.work.repairs.catalogue import REPAIRS
 
 Schema: TypeAlias = Mapping[str, Any]
@@ -38,7 +37,7 @@ TYPES = {
 
 def page() -> str:
     """The whole page, from what the package ships."""
-    return "\n".join([reference(shipped()), repairs(REPAIRS), options(OPTIONS)])
+    return "\n".join([reference(shipped()), repairs(REPAIRS)])
 
 
 def reference(documents: Mapping[str, Schema]) -> str:
@@ -144,32 +143,6 @@ def repairs(known: Mapping[str, str]) -> str:
     lines = ["## Repairs", "", "General rewrites of a graph, by name.", ""]
     lines += ["| name | what it does |", "|---|---|"]
     return "\n".join([*lines, *(f"| `{name}` | {about} |" for name, about in known.items()), ""])
-
-
-def options(known: Iterable[Option]) -> str:
-    lines = ["## Options of `ort`", ""]
-    lines += ["What a recipe may set of ONNX Runtime's QNN plugin.", ""]
-    lines += ["| option | value | default | what it does |", "|---|---|---|---|"]
-    for option in known:
-        cells = (f"`{option.name}`", _range(option), f"`{option.default}`", _about(option))
-        lines.append(f"| {' | '.join(_cell(cell) for cell in cells)} |")
-    return "\n".join([*lines, ""])
-
-
-def _range(option: Option) -> str:
-    if option.kind == "switch":
-        return "`0` or `1`"
-    if option.kind == "choice":
-        return ", ".join(f"`{value}`" for value in option.values)
-    high = f" to {option.high}" if option.high is not None else ""
-    limit = f", at most the chip's {option.chip_limit}" if option.chip_limit else ""
-    return f"whole number from {option.low}{high}{limit}"
-
-
-def _about(option: Option) -> str:
-    arch = f"; from v{option.min_arch} on" if option.min_arch else ""
-    late = "; only how a device runs it, so in no key" if option.scope is Scope.RUN_TIME else ""
-    return option.about + arch + late
 
 
 def _is_most_of(keys: Schema, known: Schema) -> bool:

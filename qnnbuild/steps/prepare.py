@@ -54,7 +54,16 @@ def params(graph: Graph) -> Mapping[str, Json]:
         "max_fold_bytes": graph.max_fold_bytes,
         "fp16": graph.precision == "fp16",
         "cpu_fallback": graph.cpu_fallback,
+        **_judged(graph),
     }
+
+
+def _judged(graph: Graph) -> dict[str, Json]:
+    """Outputs with bars of their own, so that a wrong name is found before anything is compiled.
+
+    Their names and not their bars: to judge otherwise prepares nothing again.
+    """
+    return {"judged": sorted(graph.verify.outputs)} if graph.verify.outputs else {}
 
 
 def _wish(spec: InputSpec) -> dict[str, Json]:

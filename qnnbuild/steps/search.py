@@ -1,25 +1,33 @@
-"""search and sensitivity: the tries of `precision: auto`, each an action, one after the other."""
+"""search, emulate, judge, sensitivity: the tries of `precision: auto`, one after the other.
+
+Only judge knows the bar. It decides whether the emulator runs a try, and whether the next try has
+work to do; that decision, and neither the bar nor the numbers, is in their keys.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from qnnbuild.actions.action import Action, Input, OutputOf
 from qnnbuild.digest import Json
 from qnnbuild.model.precisions import AUTO, WORDS, default_bars, tries
 from qnnbuild.model.recipe import Bars, Chip, Graph, Quantization, Target
+from qnnbuild.steps.verify import bars_of
 from qnnbuild.toolchains.work import Toolchain
 
 CALLS = {"qnnbuild.work.quantize_ort:quantize": "qnnbuild.work.search:attempt"}
-"""How a toolchain quantizes → what does this and judges."""
+"""How a toolchain quantizes → what does this and measures."""
+
+EMULATED = {"qnnbuild.work.verify_ort:verify": "qnnbuild.work.search_emulated:emulated"}
+"""How a toolchain runs a binary → what runs a try in the same way."""
 
 LIFTS = (1, 2, 4, 8, 16, 32, 64)
 """How many layers get 16 bits, try by try. A plan does not know how many a graph has: where it has
 fewer, the tries that are left pass on."""
 
 FLOAT = "float"
-OUTPUTS = ("model", "quantization", "verdict")
+OUTPUTS = ("model", "quantization", "numbers")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,16 +71,17 @@ def attempt(
     *,
     prepared: str,
     calibrated: str,
-    before: str | None,
+    decided: str | None,
     sensitive: str | None,
-    chip: Chip,
     name: str,
 ) -> Action:
-    """`before` is the try before it, `sensitive` the list of layers for those that lift.
+    """`decided` judged the try before it, `sensitive` has the list of layers for those that lift.
 
-    The emulator runs it as `chip`, which says how good the graph is on every other chip too.
+    What comes out of a try that is not needed is the same for all of them.
     """
-    inputs = _inputs(prepared, calibrated, before)
+    inputs = _inputs(prepared, calibrated)
+    if decided is not None:
+        inputs["decision"] = OutputOf(action=decided, output="decision")
     if one.lifts and sensitive is not None:
         inputs["sensitivity"] = OutputOf(action=sensitive, output="sensitivity")
     # what quantizes is the toolchain's to say, also where this try leaves the graph float
@@ -85,13 +94,11 @@ def attempt(
         params={
             "word": one.word,
             "lifts": one.lifts,
-            "bars": _bars(graph),
             "quantization": None if one.quantization is None else dict(work.params),
-            "emulator": _emulator(target, graph, toolchain, chip),
         },
         inputs=inputs,
         outputs=OUTPUTS,
-        tools=tuple(dict.fromkeys((*work.tools, *toolchain.verify(graph, chip, graph.name).tools))),
+        tools=work.tools,
         env=work.env,
         deadline_s=graph.deadline_s,
         places=graph.places,
@@ -100,15 +107,93 @@ def attempt(
     )
 
 
-def _inputs(prepared: str, calibrated: str, before: str | None) -> dict[str, Input]:
-    inputs: dict[str, Input] = {
+def _inputs(prepared: str, calibrated: str) -> dict[str, Input]:
+    return {
         "model": OutputOf(action=prepared, output="model"),
         "names": OutputOf(action=prepared, output="names"),
         "feeds": OutputOf(action=calibrated, output="feeds"),
     }
-    if before is not None:
-        inputs |= {f"before-{out}": OutputOf(action=before, output=out) for out in OUTPUTS}
-    return inputs
+
+
+def promising(target: Target, graph: Graph, one: Try, *, attempted: str, name: str) -> Action:
+    """Whether the emulator, which takes many times as long as the CPU, shall run the try."""
+    return Action(
+        name=name,
+        step="judge",
+        call="qnnbuild.work.search_judged:promising",
+        params={"bars": _bars(graph)},
+        inputs={"numbers": OutputOf(action=attempted, output="numbers")},
+        outputs=("decision",),
+        places=graph.places,
+        group=target.model,
+        about=f"is {graph.name} as {one.label} good on the CPU",
+    )
+
+
+def emulate(
+    target: Target,
+    graph: Graph,
+    toolchain: Toolchain,
+    one: Try,
+    *,
+    prepared: str,
+    calibrated: str,
+    attempted: str,
+    decided: str,
+    chip: Chip,
+    name: str,
+) -> Action:
+    """As `chip`, which says how good the graph is on every other chip too."""
+    work = toolchain.verify(graph, chip, graph.name)
+    compiled = toolchain.context(graph, chip, target.context).params
+    return Action(
+        name=name,
+        step="emulate",
+        call=EMULATED[work.call or ""],
+        params={n: compiled[n] for n in ("soc_model", "options", "cpu_fallback")},
+        inputs={
+            "model": OutputOf(action=prepared, output="model"),
+            "feeds": OutputOf(action=calibrated, output="feeds"),
+            "attempt": OutputOf(action=attempted, output="model"),
+            "decision": OutputOf(action=decided, output="decision"),
+        },
+        outputs=("numbers",),
+        tools=tuple(dict.fromkeys((*work.tools, "package:onnx"))),
+        env=work.env,
+        deadline_s=graph.deadline_s,
+        places=graph.places,
+        group=target.model,
+        about=f"run {graph.name} as {one.label} as {chip.name}",
+    )
+
+
+def judge(
+    target: Target,
+    graph: Graph,
+    one: Try,
+    *,
+    attempted: str,
+    emulated: str | None,
+    decided: str | None,
+    name: str,
+) -> Action:
+    """Whether the try holds the bars; `emulated` is None where the CPU alone decides."""
+    inputs: dict[str, Input] = {"numbers": OutputOf(action=attempted, output="numbers")}
+    if emulated is not None:
+        inputs["emulated"] = OutputOf(action=emulated, output="numbers")
+    if decided is not None:
+        inputs["before"] = OutputOf(action=decided, output="decision")
+    return Action(
+        name=name,
+        step="judge",
+        call="qnnbuild.work.search_judged:judge",
+        params={"bars": _bars(graph)},
+        inputs=inputs,
+        outputs=("verdict", "decision"),
+        places=graph.places,
+        group=target.model,
+        about=f"is {graph.name} good enough as {one.label}",
+    )
 
 
 def sensitivity(
@@ -118,6 +203,7 @@ def sensitivity(
     prepared: str,
     calibrated: str,
     attempted: str,
+    decided: str,
     name: str,
 ) -> Action:
     """The layers of the try `attempted`, worst first; an empty list where it is good enough."""
@@ -125,9 +211,10 @@ def sensitivity(
         name=name,
         step="sensitivity",
         call="qnnbuild.work.sensitivity:sensitivity",
+        params={"excused": [n for n, of in graph.verify.outputs.items() if of.excused is not None]},
         inputs={
             "model": OutputOf(action=attempted, output="model"),
-            "verdict": OutputOf(action=attempted, output="verdict"),
+            "decision": OutputOf(action=decided, output="decision"),
             "names": OutputOf(action=prepared, output="names"),
             "feeds": OutputOf(action=calibrated, output="feeds"),
         },
@@ -140,13 +227,30 @@ def sensitivity(
     )
 
 
-def taken(target: Target, graph: Graph, *, last: str, name: str) -> Action:
-    """convert with `precision: auto`: what the last try has found."""
+def taken(
+    target: Target,
+    graph: Graph,
+    *,
+    attempted: Sequence[str],
+    judged: Sequence[str],
+    name: str,
+) -> Action:
+    """convert with `precision: auto`: the first of the tries `attempted` that holds the bars.
+
+    `judged` are their judges in the same order; the last try is float and has none.
+    """
+    inputs: dict[str, Input] = {}
+    for number, tried in enumerate(attempted):
+        for output in ("model", "quantization"):
+            inputs[f"{output}-{number:02}"] = OutputOf(action=tried, output=output)
+    for number, decided in enumerate(judged):
+        inputs[f"verdict-{number:02}"] = OutputOf(action=decided, output="verdict")
+    inputs[f"numbers-{len(judged):02}"] = OutputOf(action=attempted[-1], output="numbers")
     return Action(
         name=name,
         step="convert",
         call="qnnbuild.work.search_taken:taken",
-        inputs={out: OutputOf(action=last, output=out) for out in ("model", "quantization")},
+        inputs=inputs,
         outputs=("model", "quantization"),
         deadline_s=graph.deadline_s,
         places=graph.places,
@@ -155,18 +259,7 @@ def taken(target: Target, graph: Graph, *, last: str, name: str) -> Action:
     )
 
 
-def _emulator(
-    target: Target, graph: Graph, toolchain: Toolchain, chip: Chip
-) -> dict[str, Json] | None:
-    """None where the recipe wants nothing to be run on it."""
-    if graph.verify.chips == ("none",):
-        return None
-    compiled = toolchain.context(graph, chip, target.context).params
-    return {name: compiled[name] for name in ("soc_model", "options", "cpu_fallback")}
-
-
 def _bars(graph: Graph) -> dict[str, Json]:
     """The recipe's; the usual one where it has only bars on metrics of its own."""
-    own = graph.verify.bars
-    bars = default_bars(AUTO) if own == Bars() else own
-    return {name: value for name, value in asdict(bars).items() if value is not None}
+    own = graph.verify
+    return bars_of(replace(own, bars=default_bars(AUTO)) if own.bars == Bars() else own)

@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 from qnnbuild.actions.action import Action, Input, OutputOf, SourceFiles
 from qnnbuild.digest import Json
-from qnnbuild.model.recipe import Bars, Graph, Metric, Target
+from qnnbuild.model.recipe import Bars, Graph, Metric, Target, Verify
 from qnnbuild.toolchains.work import Toolchain
 
 ALL_PACKAGES = "packages"
@@ -132,7 +132,7 @@ def verdict(
             "graph": graph.name,
             "chip": target.chip.name,
             "debug": verified,
-            "bars": _as_json(graph.verify.bars),
+            "bars": bars_of(graph.verify),
             "metrics": {
                 one.name: {"at_least": one.at_least, "at_most": one.at_most}
                 for one in graph.verify.metrics
@@ -145,6 +145,17 @@ def verdict(
         group=target.model,
         about=f"is {graph.name} good enough on {target.chip.name}",
     )
+
+
+def bars_of(verify: Verify) -> dict[str, Json]:
+    """As work/bars.py reads them: those of all outputs, and of single ones below "outputs"."""
+    told = _as_json(verify.bars)
+    if verify.outputs:
+        told["outputs"] = {
+            name: {"excused": one.excused} if one.excused is not None else _as_json(one.bars)
+            for name, one in verify.outputs.items()
+        }
+    return told
 
 
 def _as_json(bars: Bars) -> dict[str, Json]:

@@ -86,7 +86,7 @@ class Schema:
 
 def _followed(rules: Any, here: str, documents: Mapping[str, Any]) -> Any:
     if isinstance(rules, list):
-        return [_followed(item, here, documents) for item in rules]
+        return [_followed(item, here, documents) for item in rules if not _for_editors(item)]
     if not isinstance(rules, dict):
         return rules
     if isinstance(reference := rules.get("$ref"), str):
@@ -106,14 +106,16 @@ def _followed(rules: Any, here: str, documents: Mapping[str, Any]) -> Any:
     return _with_types(followed)
 
 
+def _for_editors(rules: Any) -> bool:
+    """A part that is checked elsewhere, with better words than a schema has."""
+    return isinstance(rules, dict) and bool(rules.get("x-editor"))
+
+
 def _with_types(rules: dict[str, Any]) -> dict[str, Any]:
-    """Without branches for editors; one that is left alone takes the place of the choice."""
+    """A branch that is left alone takes the place of the choice."""
     branches = rules.get("anyOf")
-    if isinstance(branches, list):
-        kept = [branch for branch in branches if not branch.get("x-editor")]
-        if len(kept) > 1:
-            return {**rules, "anyOf": kept}
-        return {**kept[0], **{key: value for key, value in rules.items() if key != "anyOf"}}
+    if isinstance(branches, list) and len(branches) == 1:
+        return {**branches[0], **{key: value for key, value in rules.items() if key != "anyOf"}}
     return rules
 
 

@@ -1,147 +1,166 @@
-"""Provider options of the QNN plugin, as data: what a recipe may set, and why not the rest.
+"""Every option of the QNN plugin, as data: what it takes, what it changes, how a recipe says it.
 
-Names, values and defaults are from the plugin's documentation. Which of them change the compiled
-bytes was measured with onnxruntime-qnn 2.7.0: the same model compiled with and without. The plugin
-itself takes unknown names without a word and bad values with at most a warning.
+The data is ort_options.yaml, read when the first option is asked for; what of it differs from the
+plugin's documentation was measured. The plugin itself takes unknown names without a word and bad
+values with at most a warning. Nothing of the data is in a key: only the options that a recipe sets
+are, and of these only what changes bytes.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from enum import Enum
+from functools import cache
+from importlib import resources
+
+FILE = "ort_options.yaml"
+SET_BY = "options.ort"
+
+
+class Kind(Enum):
+    """Where the runtime takes an option."""
+
+    PROVIDER = "provider"
+    SESSION = "session"
+    RUN = "run"
+    DYNAMIC = "dynamic"
 
 
 class Scope(Enum):
-    """What an option changes: the compiled bytes, or only how a device runs them."""
+    """What an option changes."""
 
-    BYTES = "bytes"
-    RUN_TIME = "run time"
+    BYTES = "bytes"  # the binary or its ctx.onnx
+    RUN_TIME = "run time"  # only how a device runs them
+    DUMP = "dump"  # a file beside them
+    BUILD = "build"  # nothing that a recipe could want: every build sets it, or has no use for it
+
+
+@dataclass(frozen=True, kw_only=True)
+class Partner:
+    """Another option that this one needs, or does harm beside."""
+
+    name: str
+    values: tuple[str, ...]  # of the other
+    when: tuple[str, ...] = ()  # of this one; none: any but its default
+    why: str
+    hint: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Since:
+    """The first versions with something; None: nobody tells."""
+
+    plugin: str | None = None  # onnxruntime-qnn
+    qairt: str | None = None  # the libraries that it brings
+    qnn_api: str | None = None  # theirs
+
+    @property
+    def said(self) -> Iterator[tuple[str, str]]:
+        """Field and version, for each that is told."""
+        for name in ("plugin", "qairt", "qnn_api"):
+            if (version := getattr(self, name)) is not None:
+                yield name, version
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tested:
+    """`how` is "host" (the real library on the machine that builds) or "device"."""
+
+    how: str
+    where: str
+    note: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Option:
-    """`kind` is "switch" (0 or 1, true or false), "number" or "choice" (one of `values`)."""
+    """`form` is "switch" (0 or 1), "number", "choice" (one of `values`), "text" or "path"."""
 
     name: str
-    kind: str
+    kind: Kind
+    form: str
     default: str
-    scope: Scope = Scope.BYTES
+    scope: Scope
+    about: str
+    tested: Tested
+    standing: str | None = None  # the default where what it needs is missing
     values: tuple[str, ...] = ()
     low: int = 0
     high: int | None = None  # None: no limit of its own
     chip_limit: str | None = None  # the chip's figure that it may not exceed: "vtcm_mb"
     min_arch: int | None = None
-    about: str
+    min_soc_model: int | None = None
+    at_run: bool = False  # of scope bytes, and the app says it again
+    recipe: str = ""  # the key of a recipe
+    said_by: str | None = None  # None: options.ort sets it
+    needs: tuple[Partner, ...] = ()
+    excludes: tuple[Partner, ...] = ()
+    since: Since = field(default_factory=Since)
+    values_since: Mapping[str, Since] = field(default_factory=dict)
+    hosts: tuple[str, ...] = ()  # none: everywhere
+    backends: tuple[str, ...] = ()  # none: all
+    documented: bool = True
+    read_as: str = ""  # what the library reads
+    wrong: tuple[str, ...] = ()  # what the documentation tells otherwise
+    seen: str = ""
+
+    @property
+    def settable(self) -> bool:
+        """Whether options.ort sets it."""
+        return self.said_by is None
 
 
-OPTIONS = (
-    Option(
-        name="htp_graph_finalization_optimization_mode",
-        kind="choice",
-        default="0",
-        values=("0", "1", "2", "3"),
-        about="how hard the compiler tries: 1 is quickest, 3 takes longest",
-    ),
-    Option(
-        name="vtcm_mb",
-        kind="number",
-        default="0",
-        low=1,
-        chip_limit="vtcm_mb",
-        about="megabytes of VTCM to use; without it all that the chip has",
-    ),
-    Option(
-        name="enable_htp_spill_fill_buffer",
-        kind="switch",
-        default="0",
-        about="one buffer for what does not fit into VTCM, shared by all graphs of a context",
-    ),
-    Option(
-        name="offload_graph_io_quantization",
-        kind="switch",
-        default="1",
-        about="quantization at the graph's borders runs on the CPU; 0 puts it on the NPU",
-    ),
-    Option(
-        name="enable_htp_monolithic_lstm",
-        kind="switch",
-        default="0",
-        about="an LSTM as one operator instead of one cell for each time step",
-    ),
-    Option(
-        name="extended_udma",
-        kind="switch",
-        default="0",
-        min_arch=81,
-        about="the wider DMA engine; on older chips the compile fails",
-    ),
-    Option(
-        name="enable_block_quant_weight_optimization",
-        kind="switch",
-        default="0",
-        about="a faster way for weights that are quantized in blocks",
-    ),
-    Option(
-        name="qnn_context_priority",
-        kind="choice",
-        default="normal",
-        values=(
-            "low",
-            "normal_low",
-            "normal",
-            "normal_high",
-            "high",
-            "high_plus",
-            "critical",
-            "critical_plus",
-        ),
-        about="the context's priority on the device; it is written into the binary",
-    ),
-    Option(
-        name="htp_performance_mode",
-        kind="choice",
-        default="default",
-        scope=Scope.RUN_TIME,
-        values=(
-            "burst",
-            "balanced",
-            "default",
-            "high_performance",
-            "high_power_saver",
-            "low_balanced",
-            "low_power_saver",
-            "power_saver",
-            "extreme_power_saver",
-            "sustained_high_performance",
-        ),
-        about="clocks against battery while the model runs",
-    ),
-    Option(
-        name="rpc_control_latency",
-        kind="number",
-        default="0",
-        scope=Scope.RUN_TIME,
-        about="microseconds that a call to the DSP may take to wake it",
-    ),
-)
+@dataclass(frozen=True, kw_only=True)
+class Release:
+    """One version of the plugin, and what came with it."""
 
-BY_NAME = {option.name: option for option in OPTIONS}
+    plugin: str
+    qairt: str
+    ort: str
+    qnn_api: str | None = None
 
-ELSEWHERE = {
-    "soc_model": "the chip decides it: chips: [SM8750]",
-    "htp_arch": "the chip decides it: chips: [SM8750]",
-    "device_id": "the chip decides it: chips: [SM8750]",
-    "backend_type": "this toolchain compiles for the HTP only",
-    "backend_path": "this toolchain compiles for the HTP only",
-    "enable_htp_fp16_precision": "precision: fp16 says it; it changes no byte",
-    "htp_bf16_enable": "precision: bf16 says it",
-    "session.disable_cpu_ep_fallback": "cpu_fallback: allow says it",
-    "ep.context_enable": "every context is compiled ahead",
-    "ep.context_embed_mode": "context: {embed: true} says it",
-    "enable_htp_shared_memory_allocator": "an app sets it when it runs the binary",
-    "enable_framework_op_trace": "it looks, and it can change the bytes: run the plugin by hand",
-    "dump_json_qnn_graph": "it looks, and it can change the bytes: run the plugin by hand",
-    "dump_qnn_ep_input_graph": "it looks, and it can change the bytes: run the plugin by hand",
-    "dump_qnn_ir_dlc": "with it the plugin writes no context",
-}  # fmt: skip
-"""Options that exist and are said another way: name → the other way."""
+
+@dataclass(frozen=True, kw_only=True)
+class OptionData:
+    options: tuple[Option, ...]
+    releases: tuple[Release, ...]
+    hosts_of: Mapping[str, tuple[str, ...]]
+    """A chip's tag → the systems that run on such chips."""
+
+
+@cache
+def option_data() -> OptionData:
+    """All of the packaged file, read once in a process."""
+    from qnnbuild.toolchains.ort_option_rows import read_option_data  # YAML is not always needed
+
+    return read_option_data(resources.files(__package__).joinpath(FILE).read_text(encoding="utf-8"))
+
+
+class Options(Mapping[str, Option]):
+    """The options by name, read when the first is asked for."""
+
+    def __getitem__(self, name: str) -> Option:
+        return self._rows()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rows())
+
+    def __len__(self) -> int:
+        return len(self._rows())
+
+    @staticmethod
+    @cache
+    def _rows() -> Mapping[str, Option]:
+        return {option.name: option for option in option_data().options}
+
+
+BY_NAME = Options()
+
+
+def of_kind(kind: Kind) -> tuple[Option, ...]:
+    return tuple(option for option in BY_NAME.values() if option.kind is kind)
+
+
+def settable() -> tuple[Option, ...]:
+    """Those of options.ort."""
+    return tuple(option for option in BY_NAME.values() if option.settable)

@@ -6,14 +6,25 @@ everywhere, weights of 16 bits from v73 on and only beside activations of 16 bit
 work everywhere with a scale for each channel and nowhere without; weights of 4 bits beside float
 activations are refused, or calculated wrongly without a word (-53 dB). bf16 was compiled for one
 chip of those from soc_model 88 on; below that the plugin refuses it.
+
+Asymmetric weights of 16 bits beside activations of 16 bits, twelve small graphs on SM8550, SM8650,
+SM8750 and SM8850, which gave equal numbers:
+
+- one scale a weight: refused for Gemm in each form (with and without bias and transB) and for a
+  convolution along one axis; MatMul, and convolutions along two axes, within 0.5 dB of symmetric;
+- a scale for each channel: refused for convolutions along two axes, depthwise and transposed ones
+  too; MatMul and Gemm within 0.1 dB of symmetric, and so a convolution along one axis.
+
+So they gain nothing anywhere. With float activations they compile for all of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from qnnbuild.errors import Problem
+from qnnbuild.errors import Problem, Span
+from qnnbuild.model.precisions import tries, without
 from qnnbuild.model.recipe import Chip, Graph, Quantization
 
 WIDE_WEIGHTS_FROM = 73
@@ -57,6 +68,11 @@ LIMITS = (
         other="precision: w16a16, or w8a8",
     ),
     Limit(
+        breaks=lambda q: q.weights == 16 and q.activations == 16 and not q.symmetric_weights,
+        said="asymmetric weights of 16 bits are refused by half of the operators",
+        other="leave 'symmetric: {weights: false}' out: in 16 bits it gains nothing",
+    ),
+    Limit(
         breaks=lambda q: q.weights == 16 and q.activations == 16,
         said="weights and activations of 16 bits together",
         other="precision: w8a16",
@@ -68,9 +84,51 @@ LIMITS = (
 def precision_problems(graph: Graph, chip: Chip) -> Iterator[Problem]:
     """What of the graph's precision cannot work on the chip."""
     yield from _float_problems(graph, chip)
+    if graph.auto_from:
+        yield from _search_problems(graph, chip)
+    elif graph.quantization is not None:
+        yield from _quantized_problems(graph, chip)
+
+
+def searchable(graph: Graph, chip: Chip) -> Graph:
+    """With `precision: auto` the graph without the words that the chip does not take."""
+    refused = _refused_words(graph, chip)
+    return without(graph, refused) if 0 < len(refused) < len(graph.auto_from) else graph
+
+
+def _search_problems(graph: Graph, chip: Chip) -> Iterator[Problem]:
+    """Words that no chip takes; and a chip that takes none of the words."""
+    refused = _refused_words(graph, chip)
+    for problem in refused.values():
+        if not problem.facts:
+            yield problem
+            return
+    if refused and len(refused) == len(graph.auto_from):
+        yield Problem(
+            message=f"'{graph.name}' cannot be {graph.precision} on {chip.name}: none of the "
+            "words to try works there",
+            at=_written(graph),
+            facts=(
+                ("chip", f"{chip.name}, HTP v{chip.arch}"),
+                *((word, one.message.partition(": ")[2]) for word, one in refused.items()),
+            ),
+            hint="precision: auto tries w8a8 and w8a16, which work on all chips",
+        )
+
+
+def _refused_words(graph: Graph, chip: Chip) -> dict[str, Problem]:
+    """Word of `precision: auto` → why it cannot work on the chip."""
+    refused: dict[str, Problem] = {}
+    for word, meant in tries(graph):
+        one = replace(graph, precision=word, quantization=meant, auto_from=())
+        for problem in _quantized_problems(one, chip):
+            refused.setdefault(word, problem)
+    return refused
+
+
+def _quantized_problems(graph: Graph, chip: Chip) -> Iterator[Problem]:
     quantization = graph.quantization
-    if quantization is None or graph.auto_from:
-        return
+    assert quantization is not None
     for limit in LIMITS:
         if limit.breaks(quantization) and (limit.min_arch is None or chip.arch < limit.min_arch):
             yield _beyond(limit, graph, chip)
@@ -110,7 +168,7 @@ def _float_problems(graph: Graph, chip: Chip) -> Iterator[Problem]:
 
 
 def _beyond(limit: Limit, graph: Graph, chip: Chip) -> Problem:
-    at = graph.places.get("precision", graph.places.get("graph"))
+    at = _written(graph)
     if limit.min_arch is None:
         message = f"'{graph.name}' cannot be {graph.precision}: {limit.said}"
         return Problem(message=message, at=at, hint=limit.other)
@@ -128,12 +186,16 @@ def _beyond(limit: Limit, graph: Graph, chip: Chip) -> Problem:
 def _problem(graph: Graph, chip: Chip, said: str, other: str) -> Problem:
     return Problem(
         message=f"'{graph.name}' cannot be {graph.precision} on {chip.name}: {said}",
-        at=graph.places.get("precision", graph.places.get("graph")),
+        at=_written(graph),
         facts=_facts(graph, chip),
         hint=f"{other}; for this chip only: only: {{{chip.name}: {{{_short(other)}}}}}"
         if other.startswith("precision")
         else other,
     )
+
+
+def _written(graph: Graph) -> Span | None:
+    return graph.places.get("precision", graph.places.get("graph"))
 
 
 def _facts(graph: Graph, chip: Chip) -> tuple[tuple[str, str], ...]:

@@ -6,16 +6,18 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from dataclasses import asdict
 
 from qnnbuild.digest import Json
-from qnnbuild.errors import Problem, Span, did_you_mean
+from qnnbuild.errors import Problem
 from qnnbuild.model.chips import says_of_itself
-from qnnbuild.model.recipe import Chip, ContextOptions, Graph, Quantization, Scalar
-from qnnbuild.toolchains.ort_options import BY_NAME, ELSEWHERE, Option, Scope
-from qnnbuild.toolchains.ort_precisions import precision_problems
+from qnnbuild.model.recipe import Chip, ContextOptions, Graph, Quantization
+from qnnbuild.toolchains.ort_option_checks import option_problems, says, spelling, usual
+from qnnbuild.toolchains.ort_options import BY_NAME, Scope
+from qnnbuild.toolchains.ort_precisions import precision_problems, searchable
 from qnnbuild.toolchains.work import Work
 
 NAME = "ort"
 BY_CHIP: Mapping[str, Callable[[Chip], int]] = {"vtcm_mb": lambda chip: chip.vtcm_mb}
 """Options with a value for each chip of a binary for several, and what a chip without one has."""
+PLAIN = ContextOptions()
 
 
 class OrtQnn:
@@ -24,10 +26,14 @@ class OrtQnn:
     name = NAME
     tools = ("package:onnxruntime", "package:onnxruntime-qnn")
 
-    def problems(self, graph: Graph, chip: Chip) -> Iterable[Problem]:
+    def problems(
+        self, graph: Graph, chip: Chip, context: ContextOptions | None = None
+    ) -> Iterable[Problem]:
         yield from precision_problems(graph, chip)
-        for name, value in graph.options.get(NAME, {}).items():
-            yield from _option_problems(name, value, graph, chip)
+        yield from option_problems(graph, chip, context or PLAIN)
+
+    def searchable(self, graph: Graph, chip: Chip) -> Graph:
+        return searchable(graph, chip)
 
     def convert(self, graph: Graph) -> Work:
         """fp16 and fp32 are one work: the compiler chooses the arithmetic, by the chip.
@@ -119,20 +125,26 @@ def _quantization(wanted: Quantization) -> dict[str, Json]:
 
 
 def run_time_options(graph: Graph) -> Mapping[str, str]:
-    """What an app should set when it runs the binary. Never in a key."""
-    return {
-        name: _spelling(BY_NAME[name], value)
+    """What an app should set when it runs the binary. What is of run time only is in no key."""
+    told = {
+        name: spelling(BY_NAME[name], value)
         for name, value in sorted(graph.options.get(NAME, {}).items())
-        if BY_NAME[name].scope is Scope.RUN_TIME
+        if BY_NAME[name].scope is Scope.RUN_TIME or BY_NAME[name].at_run
     }
+    if told.get("profiling_level", "off") != "off":
+        # without a file no session starts, but on Windows
+        told.setdefault("profiling_file_path", f"{graph.name}_profiling.csv")
+    return told
 
 
 def _compile_options(graph: Graph) -> Iterator[tuple[str, str]]:
     """Options that change bytes; a default that is written out is none."""
-    for name, value in sorted(graph.options.get(NAME, {}).items()):
+    given = graph.options.get(NAME, {})
+    stated = says(graph, PLAIN) if given else {}
+    for name, value in sorted(given.items()):
         option = BY_NAME[name]
-        text = _spelling(option, value)
-        if option.scope is Scope.BYTES and text != option.default:
+        text = spelling(option, value)
+        if option.scope is Scope.BYTES and text != usual(option, stated):
             yield name, text
     if graph.precision == "bf16":
         yield "htp_bf16_enable", "1"
@@ -161,75 +173,3 @@ def _reads_back(graph: Graph, chip: Chip) -> dict[str, Json]:
     if "vtcm_mb" in graph.options.get(NAME, {}):
         told["vtcm_mb"] = int(graph.options[NAME]["vtcm_mb"])
     return told
-
-
-def _option_problems(name: str, value: Scalar, graph: Graph, chip: Chip) -> Iterator[Problem]:
-    at = graph.places.get(f"options.{NAME}.{name}", graph.places.get("options", None))
-    option = BY_NAME.get(name)
-    if option is None:
-        yield _unknown(name, at)
-        return
-    wrong = _wrong_value(option, value)
-    if wrong:
-        yield Problem(message=f"{name}: {wrong}", at=at, hint=f"{name}: {option.about}")
-        return
-    limit = _chip_limit(option, chip)
-    if limit is not None and int(value) > limit:
-        yield Problem(
-            message=f"{name}: {value} is more than {chip.name} has",
-            at=at,
-            facts=((chip.name, f"{limit} MB of VTCM"),),
-            hint=f"{name}: {limit}, or leave it out: then all of it is used",
-        )
-    on = _spelling(option, value) != option.default
-    if option.min_arch is not None and on and chip.arch < option.min_arch:
-        yield Problem(
-            message=f"{name} needs HTP v{option.min_arch}; {chip.name} has v{chip.arch}",
-            at=at,
-            hint=f'for the newer chips only: only: {{"arch>={option.min_arch}": {{options: …}}}}',
-        )
-
-
-def _unknown(name: str, at: Span | None) -> Problem:
-    if name in ELSEWHERE:
-        return Problem(message=f"{name} is not an option here", at=at, hint=ELSEWHERE[name])
-    known = ", ".join(BY_NAME)
-    return Problem(
-        message=f"the toolchain {NAME} has no option '{name}'",
-        at=at,
-        hint=did_you_mean(name, BY_NAME, otherwise=f"all options: {known}"),
-    )
-
-
-def _wrong_value(option: Option, value: Scalar) -> str | None:
-    """Why `value` is none, with all that would be; None when it is one."""
-    if option.kind == "switch":
-        good = isinstance(value, bool) or str(value) in ("0", "1")
-        return None if good else f"{value!r} is not on or off: 0, 1, true or false"
-    if option.kind == "choice":
-        text = _plain(value)
-        return None if text in option.values else f"{value!r} is none of {_listed(option.values)}"
-    if isinstance(value, bool) or not isinstance(value, int):
-        return f"{value!r} is not a whole number"
-    if value < option.low or (option.high is not None and value > option.high):
-        high = "" if option.high is None else f" and at most {option.high}"
-        return f"{value} is out of range: at least {option.low}{high}"
-    return None
-
-
-def _chip_limit(option: Option, chip: Chip) -> int | None:
-    return chip.vtcm_mb if option.chip_limit == "vtcm_mb" else None
-
-
-def _spelling(option: Option, value: Scalar) -> str:
-    """The value as the plugin wants it."""
-    return str(int(value)) if option.kind == "switch" else _plain(value)
-
-
-def _plain(value: Scalar) -> str:
-    # true would otherwise be taken for the choice 1
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _listed(values: Iterable[str]) -> str:
-    return ", ".join(values)

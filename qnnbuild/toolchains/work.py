@@ -34,8 +34,17 @@ class Toolchain(Protocol):
         """Everything that gives the tools their identity: "package:onnxruntime-qnn"."""
         ...
 
-    def problems(self, graph: Graph, chip: Chip) -> Iterable[Problem]:
+    def problems(
+        self, graph: Graph, chip: Chip, context: ContextOptions | None = None
+    ) -> Iterable[Problem]:
         """What cannot work with these tools on this chip: precision, options, limits."""
+        ...
+
+    def searchable(self, graph: Graph, chip: Chip) -> Graph:
+        """With `precision: auto` the graph without the words that the chip does not take.
+
+        Any other graph as it is; so is one without a word that works, of which `problems` tells.
+        """
         ...
 
     def convert(self, graph: Graph) -> Work:

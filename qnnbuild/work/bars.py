@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from qnnbuild.errors import did_you_mean
+from qnnbuild.work.run import WorkError
 
 TOO_SMALL = 1e-6
 """An error below this is no error: sums that cancel to nothing have no digits to compare."""
@@ -24,11 +28,21 @@ class Bar:
 
     def words(self) -> str:
         said = FORMS[self.what].format(self.value) if self.what in FORMS else f"{self.value:.6g}"
-        if self.bar is None:
-            return said
-        way = "at most" if self.what.startswith(("max", "at_most")) else "at least"
-        wanted = SHORT[self.what].format(self.bar) if self.what in SHORT else f"{self.bar:g}"
-        return f"{said}, {way} {wanted} wanted"
+        return said if self.bar is None else f"{said}, {limit(self.what, self.bar)} wanted"
+
+    @property
+    def short_db(self) -> float:
+        """How far below its bar, in dB, so that bars of different kinds can be compared."""
+        if self.holds:
+            return -math.inf
+        if self.bar is None or not math.isfinite(self.value):
+            return math.inf
+        if self.what == "min_sqnr_db":
+            return self.bar - self.value
+        if self.what in SHARES:
+            return _ratio_db(1 - self.value, 1 - self.bar)
+        more, less = (self.value, self.bar) if is_upper(self.what) else (self.bar, self.value)
+        return 2 * _ratio_db(more, less)
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -39,6 +53,20 @@ class Bar:
             "holds": self.holds,
             "against": self.against,
         }
+
+
+def is_upper(what: str) -> bool:
+    return what.startswith(("max", "at_most"))
+
+
+def limit(what: str, bar: float) -> str:
+    """The bar alone, in words: at least 30 dB."""
+    wanted = SHORT[what].format(bar) if what in SHORT else f"{bar:g}"
+    return f"{'at most' if is_upper(what) else 'at least'} {wanted}"
+
+
+def _ratio_db(more: float, less: float) -> float:
+    return 10 * math.log10(more / less) if more > 0 and less > 0 else math.inf
 
 
 FORMS = {
@@ -52,21 +80,75 @@ FORMS = {
     "equal": "{:.0f} values differ",
 }
 SHORT = {"min_sqnr_db": "{:g} dB", "min_top1": "{:.1%}", "min_top_k": "{:.1%}"}
+SHARES = ("min_cosine", "min_top1", "min_top_k")
+"""What is 1 at best."""
 
 
 def judge_outputs(
     outputs: Mapping[str, Any], bars: Mapping[str, Any], *, against: str = "the original"
 ) -> Iterator[Bar]:
-    """Every bar of every output; `outputs` as numbers.json has them."""
+    """Every bar of every output; `outputs` as numbers.json has them.
+
+    `bars` are those of all outputs; below "outputs", by name, those that stand in their place for
+    one, or {"excused": a reason}.
+    """
     classes = _with_classes(outputs)
+    own: Mapping[str, Mapping[str, Any]] = bars.get("outputs", {})
     for name, numbers in outputs.items():
+        wanted = own.get(name, bars)
+        if "excused" in wanted:
+            continue
         told = numbers["all"]
+        if name in own:
+            _check_classes(name, numbers, wanted)
         for what, value, bar, holds in (
-            _exact(told, bars)
+            _exact(told, wanted)
             if numbers["kind"] == "exact"
-            else _float(told, bars, is_classes=name in classes)
+            else _float(told, wanted, is_classes=name in classes or name in own)
         ):
             yield Bar(what=what, of=name, value=value, bar=bar, holds=holds, against=against)
+
+
+def excused(bars: Mapping[str, Any]) -> dict[str, str]:
+    """Output → why it is not judged."""
+    return {
+        name: own["excused"] for name, own in bars.get("outputs", {}).items() if "excused" in own
+    }
+
+
+def place_of(bar: Bar, bars: Mapping[str, Any]) -> str:
+    """Where the user wrote it: at the output, unless the graph says the same."""
+    own = bars.get("outputs", {}).get(bar.of, {})
+    if bar.what in own and own[bar.what] != bars.get(bar.what):
+        return f"verify.outputs.{bar.of}.{bar.what}"
+    return f"verify.{bar.what}"
+
+
+def check_names(bars: Mapping[str, Any], known: Mapping[str, Any]) -> None:
+    """A bar whose output is not there would hold by not being looked at."""
+    for name in bars.get("outputs", {}):
+        if name not in known:
+            raise WorkError(
+                f"the graph has no output '{name}'",
+                place=f"verify.outputs.{name}",
+                facts=[("its outputs", ", ".join(known))],
+                hint=did_you_mean(name, known),
+                exit_code=2,
+            )
+
+
+def _check_classes(name: str, numbers: Mapping[str, Any], bars: Mapping[str, Any]) -> None:
+    """Who asks for one output's classes is told when it has none."""
+    asked = next((what for what in ("min_top1", "min_top_k") if what in bars), None)
+    if asked is None or numbers["kind"] == "exact" or "top" in numbers["all"]:
+        return
+    raise WorkError(
+        f"output '{name}' has no classes to agree on",
+        place=f"verify.outputs.{name}.{'top_k' if asked == 'min_top_k' else asked}",
+        facts=[("classes are", "3 or more numbers along the last of at most 3 dimensions")],
+        hint="max_abs_error or min_sqnr_db judge any output",
+        exit_code=2,
+    )
 
 
 Judged = tuple[str, float, float | None, bool]
@@ -96,7 +178,7 @@ def _float(
     for what, number in (("max_abs_error", "max_abs"), ("max_rel_error", "max_rel")):
         if bars.get(what) is not None:
             yield what, told[number], bars[what], told[number] <= bars[what]
-    if not is_classes:
+    if not is_classes or "top" not in told:
         return
     for what, k in (("min_top1", 1), ("min_top_k", bars.get("top_k"))):
         if bars.get(what) is not None and k is not None:

@@ -115,6 +115,20 @@ def cut_outputs(model: ModelProto, wanted: Sequence[str]) -> None:
     drop_unneeded(model)
 
 
+def check_judged(model: ModelProto, judged: Sequence[str]) -> None:
+    """What the recipe has bars for are outputs."""
+    known = [value.name for value in model.graph.output]
+    for name in judged:
+        if name not in known:
+            raise WorkError(
+                f"the graph has no output '{name}'",
+                place=f"verify.outputs.{name}",
+                facts=[("its outputs", ", ".join(known))],
+                hint=did_you_mean(name, known),
+                exit_code=2,
+            )
+
+
 def drop_unneeded(model: ModelProto) -> None:
     """Remove nodes and weights that no output needs; inputs stay as the interface."""
     graph = model.graph

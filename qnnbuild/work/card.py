@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from qnnbuild.work.bars import limit
+
 Manifest = Mapping[str, Any]
 
 # The licences that model hubs know by their SPDX id in small letters; any other is "other".
@@ -150,7 +152,8 @@ def _verified(manifest: Manifest) -> Iterator[str]:
             yield f"{_code(name)} cannot be compared: {verified['why_not']}."
         for output, found in verified["outputs"].items():
             shown = [_said(found.get(what)) for what in ("sqnr_db", "max_abs", "cosine")]
-            rows.append([_code(name), _code(output), verified["on"], *shown])
+            bars = _bars(verified, output)
+            rows.append([_code(name), _code(output), verified["on"], *shown, bars])
         for measure, found in verified["metrics"].items():
             told = ", ".join(f"{what} {_said(value)}" for what, value in sorted(found.items()))
             yield f"{_code(measure)} of {_code(name)}: {told}."
@@ -159,8 +162,31 @@ def _verified(manifest: Manifest) -> Iterator[str]:
             "The compiled binary, run on the host's emulator of the chip, against the original "
             "model on the CPU:"
         )
-        head = ["graph", "output", "run as", "SQNR dB", "largest error", "cosine"]
+        head = ["graph", "output", "run as", "SQNR dB", "largest error", "cosine", "bar"]
         yield _table(head, rows)
+
+
+def _bars(verified: Mapping[str, Any], output: str) -> str:
+    """What this output had to reach; or why it was not judged."""
+    excuse = verified["excused"].get(output)
+    if excuse is not None:
+        return f"not judged: {excuse}"
+    told = [
+        f"{BARS[bar['what']]} {limit(bar['what'], bar['bar'])}"
+        for bar in verified["bars"]
+        if bar["of"] == output and bar["what"] in BARS and bar["against"] == "the original"
+    ]
+    return ", ".join(told) or "–"
+
+
+BARS = {
+    "min_sqnr_db": "SQNR",
+    "max_abs_error": "error",
+    "max_rel_error": "error by the peak",
+    "min_cosine": "cosine",
+    "min_top1": "top-1",
+    "min_top_k": "top-k",
+}
 
 
 def _said(value: Any) -> str:

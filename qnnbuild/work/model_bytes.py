@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import chdir, contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -31,6 +33,20 @@ def load_side_files(model: ModelProto, folder: Path, *, below: int | None = None
             onnx.external_data_helper.load_external_data_for_tensor(tensor, str(folder))
             tensor.data_location = TensorProto.DEFAULT
             del tensor.external_data[:]
+
+
+@contextmanager
+def weights_at_hand(model: ModelProto, folder: Path) -> Iterator[None]:
+    """Inside, all weights can be read from the model; what is too much stays in its side file.
+
+    onnx's own `to_array` looks for side files in the current folder.
+    """
+    if stored_bytes(model) <= INLINE_LIMIT:
+        load_side_files(model, folder)
+        yield
+    else:
+        with chdir(folder):
+            yield
 
 
 def elements(tensor: TensorProto, folder: Path) -> np.ndarray[Any, np.dtype[Any]]:
@@ -87,7 +103,7 @@ def _move_out(model: ModelProto, target: Path, source: Path) -> None:
                     _copy(file, out, piece.length)
             else:
                 out.write(tensor.raw_data)
-                tensor.ClearField("raw_data")
+            tensor.ClearField("raw_data")
             tensor.data_location = TensorProto.EXTERNAL
             del tensor.external_data[:]
             said = {"location": target.name, "offset": offset, "length": out.tell() - offset}

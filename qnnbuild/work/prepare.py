@@ -43,6 +43,7 @@ class Wishes:
     max_fold_bytes: int
     fp16: bool
     cpu_fallback: str
+    judged: Sequence[str] = ()  # outputs that have bars of their own
 
 
 @dataclass(kw_only=True)
@@ -123,6 +124,7 @@ def _as_runtime_loads_it(run: Run, wishes: Wishes, source: Path, story: Story) -
     story.was_sorted = not names.sort_nodes(model)
     story.renamed |= names.name_nodes(model)
     borders.cut_outputs(model, [output["name"] for output in wishes.outputs])
+    borders.check_judged(model, wishes.judged)
     names.check_borders(model)
     names.tell_case_twins(run, model)
     shapes.check_input_names(model, list(wishes.inputs), key="inputs")

@@ -18,6 +18,9 @@ from qnnbuild.work.walk import made_by
 QUANTIZE, DEQUANTIZE = "QuantizeLinear", "DequantizeLinear"
 QUANTIZERS = (QUANTIZE, DEQUANTIZE)
 
+PIECE = 1 << 20
+"""Elements that are looked at together."""
+
 BITS = {"INT4": 4, "UINT4": 4, "INT8": 8, "UINT8": 8, "INT16": 16, "UINT16": 16, "INT32": 32}
 
 
@@ -131,8 +134,8 @@ def tell_saturated(
             or one.scales.ndim > 1
         ):
             continue
-        array = elements(tensor, folder).reshape(tuple(tensor.dims)).astype(np.float64)
-        share = float(np.mean(_beyond(array, one)))
+        array = elements(tensor, folder).reshape(tuple(tensor.dims))
+        share = _share_beyond(array, one)
         if share > 0:
             found[tensor.name] = share
             run.warn(
@@ -142,20 +145,28 @@ def tell_saturated(
     return found
 
 
-def _beyond(array: np.ndarray[Any, Any], one: Quantized) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Elements more than half a step outside of what the whole numbers can say."""
+def _share_beyond(array: np.ndarray[Any, Any], one: Quantized) -> float:
+    """The share of elements more than half a step outside of what the whole numbers can say.
+
+    Some rows at a time: doubles take more room than the weight itself.
+    """
     bits = BITS[one.dtype]
     low, high = (
         (0, 2**bits - 1) if one.dtype[0] == "U" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
     )
-    scales, zeros = one.scales, one.zeros
+    array, scales, zeros = (np.atleast_1d(many) for many in (array, one.scales, one.zeros))
     if one.axis is not None and scales.size > 1:
         shape = [1] * array.ndim
         shape[one.axis] = scales.size
         scales, zeros = scales.reshape(shape), zeros.reshape(shape)
-    whole = array / scales + zeros
-    beyond: np.ndarray[Any, np.dtype[np.bool_]] = (whole < low - 0.51) | (whole > high + 0.51)
-    return beyond
+    rows = max(1, PIECE * len(array) // max(1, array.size))
+    cut = 0
+    for begin in range(0, len(array), rows):
+        here = slice(begin, begin + rows)
+        scale, zero = (many[here] if len(many) > 1 else many for many in (scales, zeros))
+        whole = array[here].astype(np.float64) / scale + zero
+        cut += int(np.count_nonzero((whole < low - 0.51) | (whole > high + 0.51)))
+    return cut / max(1, array.size)
 
 
 def described(model: ModelProto) -> dict[str, Any]:

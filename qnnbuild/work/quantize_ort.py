@@ -35,7 +35,13 @@ from qnnbuild.work.feeds import feed_files
 from qnnbuild.work.floating import keep_float
 from qnnbuild.work.fusions import fuse
 from qnnbuild.work.masks import stored_masks
-from qnnbuild.work.model_bytes import INLINE_LIMIT, load_side_files, save, stored_bytes
+from qnnbuild.work.model_bytes import (
+    INLINE_LIMIT,
+    load_side_files,
+    save,
+    stored_bytes,
+    weights_at_hand,
+)
 from qnnbuild.work.names import drop_remarks, name_nodes, sort_nodes
 from qnnbuild.work.onnx_files import read_whole
 from qnnbuild.work.overrides import bits_of, merged, users_overrides
@@ -131,8 +137,9 @@ def quantize(run: Run) -> None:
         made = _weights_only(making, folder, kept)
     else:
         seen = _seen(making, folder)
-        made = _whole(making, folder, kept, seen)
-        keep_float(made, kept)
+        with weights_at_hand(making.model, folder):
+            made = _whole(making, kept, seen)
+            keep_float(made, kept)
     _tidy(made)
     check_scales(made)
     masks = [name for name, one in seen.items() if one.masked] + list(making.masks)
@@ -218,9 +225,8 @@ def _users(making: Making, activations: QuantType) -> Overrides:
     )
 
 
-def _whole(making: Making, folder: Path, kept: set[str], seen: Mapping[str, Range]) -> ModelProto:
+def _whole(making: Making, kept: set[str], seen: Mapping[str, Range]) -> ModelProto:
     """Activations and weights, by onnxruntime's quantizer."""
-    load_side_files(making.model, folder)
     own = _all_overrides(making, kept)
     limits = _limits(seen, own, making.base, making.wishes.method)
     quantizer = _quantizer(making, kept, own, limits)

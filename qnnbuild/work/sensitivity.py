@@ -7,7 +7,7 @@ values instead, so that one session answers for every layer.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,13 +16,13 @@ import numpy as np
 from onnx import ModelProto, NodeProto, TensorProto, helper
 
 from qnnbuild.work.feeds import feed_files
-from qnnbuild.work.judging import cpu_session
 from qnnbuild.work.measures import Sums, compare_arrays
 from qnnbuild.work.model_bytes import write
 from qnnbuild.work.npz import Array, read_npz
 from qnnbuild.work.onnx_files import read_whole
 from qnnbuild.work.qdq import BITS, DEQUANTIZE, QUANTIZE, QUANTIZERS
 from qnnbuild.work.run import Run
+from qnnbuild.work.trying import cpu_session
 from qnnbuild.work.walk import all_names, free_name, made_by
 from qnnbuild.work.widths import CLAMPING, MOVING, readers_of
 
@@ -48,13 +48,14 @@ class Layer:
 
 
 def sensitivity(run: Run) -> None:
-    """Inputs "model" and "verdict" of a try, "names", "feeds" → output "sensitivity".
+    """Inputs "model" and "decision" of a try, "names", "feeds" → output "sensitivity".
 
-    An empty list where the try holds its bar. SQNR is of the graph's worst output with one layer
+    `params`: {excused: outputs that are not judged}. An empty list where the decision says that
+    no layer has to be lifted. SQNR is of the worst output that is judged, with one layer
     in 8 bits against the same with none; "weights_db" is of the latter against the float model.
     """
-    verdict = json.loads((run.inputs["verdict"] / "verdict.json").read_text(encoding="utf-8"))
-    found: dict[str, Any] = {"needed": not verdict["holds"], "layers": []}
+    decision = json.loads((run.inputs["decision"] / "decision.json").read_text(encoding="utf-8"))
+    found: dict[str, Any] = {"needed": bool(decision["go"]), "layers": []}
     if found["needed"]:
         model = read_whole(run.inputs["model"])
         names = json.loads((run.inputs["names"] / "names.json").read_text(encoding="utf-8"))
@@ -63,7 +64,8 @@ def sensitivity(run: Run) -> None:
         switch = _with_switches(model, layers)
         write(model, path)
         files = feed_files(run.inputs["feeds"])[: 1 if len(layers) > MANY_LAYERS else SAMPLES]
-        costs = _costs(path, switch, len(layers), files)
+        excuses = run.params["excused"]
+        costs = _costs(path, switch, len(layers), files, excuses)
         found["layers"] = _listed(layers, costs, names)
         found["samples"] = len(files)
     text = json.dumps(found, indent=1, ensure_ascii=False, sort_keys=True)
@@ -147,10 +149,12 @@ def _behind(node: NodeProto, behind: Mapping[str, Sequence[NodeProto]]) -> Itera
     return behind.get(node.output[0], ()) if node.op_type == DEQUANTIZE else ()
 
 
-def _costs(path: Path, switch: str, count: int, files: Sequence[Path]) -> list[float]:
+def _costs(
+    path: Path, switch: str, count: int, files: Sequence[Path], excuses: Collection[str]
+) -> list[float]:
     """Layer by layer the SQNR of the worst output when this layer alone has 8 bits."""
     session = cpu_session(path)
-    outputs = [value.name for value in session.get_outputs()]
+    outputs = [v.name for v in session.get_outputs() if v.name not in excuses]
     sums = [dict.fromkeys(outputs, Sums()) for _ in range(count)]
     for file in files:
         arrays = read_npz(file)

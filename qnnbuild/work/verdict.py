@@ -6,7 +6,14 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from qnnbuild.work.bars import Bar, judge_metric, judge_outputs
+from qnnbuild.work.bars import (
+    Bar,
+    check_names,
+    excused,
+    judge_metric,
+    judge_outputs,
+    place_of,
+)
 from qnnbuild.work.run import Run, WorkError
 
 SHOWN = {
@@ -23,20 +30,24 @@ def verdict(run: Run) -> None:
     """Inputs "numbers" and "values-METRIC" → output "verdict"."""
     numbers = _read(run, "numbers", "numbers.json")
     values = {name: _read(run, f"values-{name}", "values.json") for name in run.params["metrics"]}
+    if numbers["why_not"] is None:
+        check_names(run.params["bars"], numbers["outputs"])
     bars = [*_judged(run.params, numbers, values)]
+    excuses = excused(run.params["bars"])
+    compared = numbers["outputs"].keys() - excuses.keys()
     found = {
-        "judged": numbers["why_not"] is None or bool(numbers.get("recorded")) or bool(bars),
+        "judged": bool(compared) or bool(numbers.get("recorded")) or bool(bars),
         "why_not": numbers["why_not"],
         "bars": [bar.as_json() for bar in bars],
+        "excused": excuses,
         "outputs": _brief(numbers["outputs"]),
         "metrics": values,
         **{name: numbers[name] for name in CARRIED},
     }
     if "recorded" in numbers:
         found["recorded"] = _brief(numbers["recorded"])
-    below = [bar for bar in bars if not bar.holds]
-    if below:
-        raise _not_good(run.params, numbers, bars, below)
+    if not all(bar.holds for bar in bars):
+        raise _not_good(run.params, numbers, sorted(bars, key=lambda bar: -bar.short_db))
     text = json.dumps(found, indent=1, ensure_ascii=False, sort_keys=True)
     (run.outputs["verdict"] / "verdict.json").write_text(text + "\n", encoding="utf-8")
 
@@ -75,19 +86,19 @@ def _not_good(
     params: Mapping[str, Any],
     numbers: Mapping[str, Any],
     bars: Sequence[Bar],
-    below: Sequence[Bar],
 ) -> WorkError:
-    worst = _worst(numbers, below)
-    facts = [(bar.of, _line(bar)) for bar in sorted(bars, key=lambda bar: bar.holds)]
+    """`bars` begin with the one that is furthest from holding."""
+    first = bars[0]
+    worst = _worst(numbers, first)
+    facts = [(bar.of, _line(bar)) for bar in bars]
     told = facts[:MOST_FACTS]
     if len(facts) > MOST_FACTS:
         told.append(("and", f"{len(facts) - MOST_FACTS} more bars, in numbers.json"))
     if worst is not None:
         told.append(("worst output", worst))
     return WorkError(
-        f"'{params['graph']}' on {params['chip']} is below its bar: "
-        f"{below[0].of}: {below[0].words()}",
-        place=f"verify.{below[0].what}",
+        f"'{params['graph']}' on {params['chip']} is below its bar: {first.of}: {first.words()}",
+        place=place_of(first, params["bars"]),
         facts=told,
         hint=f"qnnbuild debug {params['debug']} lists its layers and finds the first bad one",
         exit_code=5,
@@ -99,13 +110,11 @@ def _line(bar: Bar) -> str:
     return f"{bar.words()}{recorded}: {'holds' if bar.holds else 'BELOW'}"
 
 
-def _worst(numbers: Mapping[str, Any], below: Sequence[Bar]) -> str | None:
-    """The output with the lowest SQNR of those that are below, and its worst sample."""
-    outputs = {**numbers.get("recorded", {}), **numbers["outputs"]}
-    names = {bar.of for bar in below} & outputs.keys()
-    if not names:
+def _worst(numbers: Mapping[str, Any], first: Bar) -> str | None:
+    """The output that is furthest below its own bar, and its worst sample; None for a metric."""
+    outputs = numbers["recorded"] if first.against == "recorded" else numbers["outputs"]
+    if first.of not in outputs or first.what.startswith("at_"):
         return None
-    name = min(sorted(names), key=lambda n: outputs[n]["all"].get("sqnr_db", 0.0))
-    worst = outputs[name]["worst"]
+    worst = outputs[first.of]["worst"]
     told = ", ".join(form.format(worst[what]) for what, form in SHOWN.items() if what in worst)
-    return f"{name}, sample {worst['sample']}: {told}"
+    return f"{first.of}, sample {worst['sample']}: {told}"

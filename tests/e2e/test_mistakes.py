@@ -38,6 +38,7 @@ RECIPES = {
     "no-such-input": _graph("inputs: {z: {shape: [1, 64]}}"),
     "another-rank": _graph("inputs: {x: {shape: [64]}}"),
     "no-such-output": _graph("outputs: [z]"),
+    "no-such-output-to-judge": _graph("verify: {outputs: {yy: {max_abs_error: 0.02}}}"),
     "no-such-source": RECIPE.replace("m.onnx", "n.onnx"),
     "no-samples": _graph("samples: nothing/*.npz"),
     "no-such-licence": RECIPE.replace("MIT", "{spdx: MIT, file: LICENSE}"),

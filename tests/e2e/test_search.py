@@ -15,9 +15,9 @@ def test_a_try_holds_on_the_emulator_too(tmp_path: Path, monkeypatch: pytest.Mon
     search = Search(tmp_path, with_outlier(), 20.0)
     search.emulator = {"soc_model": 69, "options": {}, "cpu_fallback": False}
     search.attempt("w8a8", Quantization())
-    first = search.said()
+    first = search.verdict()
     search.attempt("w8a8", Quantization(), lifts=1, listed=search.sensitivity())
-    second = search.said()
+    second = search.verdict()
 
     assert set(first["sqnr_db"]) == {"CPU"}
     assert not first["holds"]
@@ -33,5 +33,5 @@ def test_what_the_emulator_does_not_take_does_not_hold(
     search.emulator = {"soc_model": 999999, "options": {}, "cpu_fallback": False}
     search.attempt("w8a8", Quantization())
 
-    assert not search.said()["holds"]
-    assert search.said()["below"][0].startswith("HTP emulator: ")
+    assert not search.verdict()["holds"]
+    assert search.verdict()["below"][0].startswith("HTP emulator: ")

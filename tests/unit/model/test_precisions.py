@@ -134,6 +134,15 @@ def test_auto_may_be_told_what_to_try_and_what_all_tries_share() -> None:
     ]
 
 
+def test_what_all_tries_share_may_be_one_scale_a_tensor() -> None:
+    found = list(tries(graph("{auto: [w8a8, w4a16], per_channel: false}")))
+
+    assert [(word, meant.per_channel) for word, meant in found] == [
+        ("w8a8", False),
+        ("w4a16", True),  # the HTP takes 4 bits in no other way
+    ]
+
+
 def test_auto_in_full_is_auto() -> None:
     assert graph("{auto: [w8a8, w8a16]}").precision == "auto"
 

@@ -11,6 +11,7 @@ from qnnbuild.model.recipe import (
     Graph,
     Images,
     Metric,
+    OutputBars,
     PythonFeeds,
     RawInput,
     Samples,
@@ -162,6 +163,26 @@ def test_a_bar_of_the_recipes_own_replaces_the_default() -> None:
     assert verify("{max_abs_error: 0.1}").bars == Bars(max_abs_error=0.1)
     assert verify("{metrics: {wer: {file: w.py, max: 0.1}}}").bars == Bars()
     assert verify("{metrics: {wer: {file: w.py}}}").bars == Bars(min_sqnr_db=20.0)
+
+
+def test_an_outputs_bars_stand_beside_the_graphs_and_win() -> None:
+    found = verify("{min_sqnr_db: 25, outputs: {p: {max_abs_error: 0.02}, s: {min_sqnr_db: 9}}}")
+
+    assert found.bars == Bars(min_sqnr_db=25.0)
+    assert found.outputs == {
+        "p": OutputBars(bars=Bars(min_sqnr_db=25.0, max_abs_error=0.02)),
+        "s": OutputBars(bars=Bars(min_sqnr_db=9.0)),
+    }
+
+
+def test_the_default_holds_for_outputs_without_a_bar_alone() -> None:
+    found = verify("{outputs: {p: {top_k: {k: 5, min: 0.9}}, n: {excused: it counts}}}")
+
+    assert found.bars == Bars(min_sqnr_db=20.0)
+    assert found.outputs == {
+        "p": OutputBars(bars=Bars(top_k=5, min_top_k=0.9)),
+        "n": OutputBars(excused="it counts"),
+    }
 
 
 def test_chips_may_be_one_word() -> None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from qnnbuild.actions.action import Action, OutputOf, SourceFiles
 from qnnbuild.model.recipe import (
+    Bars,
     BundleOptions,
     Chip,
     ContextOptions,
@@ -13,8 +14,10 @@ from qnnbuild.model.recipe import (
     Graph,
     InputSpec,
     License,
+    OutputBars,
     OutputSpec,
     Target,
+    Verify,
 )
 from qnnbuild.steps.prepare import params, prepare, problems
 
@@ -49,6 +52,15 @@ def test_inputs_and_outputs_are_written_as_the_recipe_has_them() -> None:
         {"name": "b", "dtype": None},
         {"name": "a", "dtype": "int32"},
     ]
+
+
+def test_outputs_that_have_bars_are_known_by_their_names_and_not_their_bars() -> None:
+    def judged(bar: float) -> Graph:
+        own = {"y": OutputBars(bars=Bars(min_sqnr_db=bar)), "n": OutputBars(excused="it counts")}
+        return replace(GRAPH, verify=Verify(outputs=own))
+
+    assert params(judged(20.0))["judged"] == ["n", "y"]
+    assert params(judged(20.0)) == params(judged(30.0))
 
 
 def test_of_the_precision_only_fp16_matters() -> None:

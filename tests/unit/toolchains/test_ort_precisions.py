@@ -8,7 +8,7 @@ import pytest
 
 from qnnbuild.errors import Span
 from qnnbuild.model.chips import packaged_chips
-from qnnbuild.model.precisions import WORDS
+from qnnbuild.model.precisions import WORDS, auto_word
 from qnnbuild.model.recipe import ContextOptions, FileSource, Graph, Quantization
 from qnnbuild.toolchains.ortqnn import OrtQnn
 
@@ -127,3 +127,63 @@ def test_a_search_is_judged_by_its_tries_and_not_before():
     graph = replace(mapping(weights=4), precision="auto-123456", auto_from=("w8a8",))
 
     assert told(graph, "SM8450") == []
+
+
+def auto(*words: str, **given: object) -> Graph:
+    template = Quantization(**given) if given else None  # type: ignore[arg-type]
+    name = auto_word(template, words)
+    return replace(GRAPH, precision=name, auto_from=words, quantization=template)
+
+
+def searched(graph: Graph, chip: str) -> tuple[str, ...]:
+    return ORT.searchable(graph, CHIPS[chip]).auto_from
+
+
+@pytest.mark.parametrize("per_channel", [True, False])
+def test_weights_of_16_bits_are_symmetric(per_channel: bool) -> None:
+    wanted = {"weights": 16, "per_channel": per_channel, "symmetric_weights": False}
+
+    assert told(mapping(activations=16, **wanted), "SM8750") == [
+        (
+            (
+                "'vad' cannot be w8a8-123456: asymmetric weights of 16 bits are refused by half "
+                "of the operators"
+            ),
+            "leave 'symmetric: {weights: false}' out: in 16 bits it gains nothing",
+        )
+    ]
+    assert refused(mapping(weights=8, symmetric_weights=False)) == set()
+
+
+def test_a_search_leaves_out_what_the_chip_does_not_take() -> None:
+    assert searched(auto("w8a8", "w16a16"), "SM8450") == ("w8a8",)
+    assert searched(auto("w8a8", "w16a16"), "SM8750") == ("w8a8", "w16a16")
+    assert refused(auto("w8a8", "w16a16")) == set()
+
+
+def test_a_search_among_fewer_words_has_a_word_of_its_own() -> None:
+    narrowed = ORT.searchable(auto("w8a8", "w8a16", "w16a16"), CHIPS["SM8450"])
+
+    assert narrowed.precision == "auto"
+    assert ORT.searchable(auto("w8a8", "w16a16"), CHIPS["SM8450"]).precision.startswith("auto-")
+
+
+def test_a_search_without_a_word_that_works_is_refused() -> None:
+    (problem,) = ORT.problems(auto("w16a16", "w8a8", float_nodes=("a",)), CHIPS["SM7325"])
+
+    assert problem.message.endswith(" on SM7325: none of the words to try works there")
+    assert problem.at == AT
+    assert problem.facts == (
+        ("chip", "SM7325, HTP v68"),
+        ("w16a16", "weights and activations of 16 bits together need HTP v73"),
+        ("w8a8", "SM7325 has no float arithmetic, and some operators stay float"),
+    )
+    assert problem.hint == "precision: auto tries w8a8 and w8a16, which work on all chips"
+
+
+def test_a_word_that_no_chip_takes_is_told_whatever_stands_beside_it() -> None:
+    graph = auto("w8a8", "w16a16", symmetric_weights=False)
+
+    assert told(graph, "SM8750")[0][0] == (
+        "'vad' cannot be w16a16: asymmetric weights of 16 bits are refused by half of the operators"
+    )

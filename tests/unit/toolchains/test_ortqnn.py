@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-
-import pytest
+from dataclasses import replace
 
 from qnnbuild.errors import Problem, Span
 from qnnbuild.model.chips import packaged_chips
 from qnnbuild.model.recipe import Chip, ContextOptions, FileSource, Graph, Scalar
-from qnnbuild.toolchains.ort_options import BY_NAME, ELSEWHERE, OPTIONS, Scope
 from qnnbuild.toolchains.ortqnn import OrtQnn, run_time_options
 
 CHIPS = packaged_chips()
@@ -41,86 +39,6 @@ def told(graph: Graph, chip: str = "SM8750") -> list[tuple[str, str | None]]:
 
 def test_a_plain_graph_has_no_problem():
     assert problems(graph()) == []
-
-
-def test_an_unknown_option_is_told_with_the_nearest_one():
-    assert told(graph(vtcm_md=4)) == [
-        ("the toolchain ort has no option 'vtcm_md'", "did you mean 'vtcm_mb'? all options: "
-         + ", ".join(option.name for option in OPTIONS)),
-    ]  # fmt: skip
-
-
-def test_a_problem_stands_where_the_user_wrote_it():
-    assert [problem.at for problem in problems(graph(vtcm_mb=99))] == [AT]
-
-
-@pytest.mark.parametrize("name", sorted(ELSEWHERE))
-def test_an_option_that_is_said_another_way_is_refused_with_that_way(name: str):
-    assert told(with_options("fp16", {name: 1})) == [
-        (f"{name} is not an option here", ELSEWHERE[name])
-    ]
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "message"),
-    [
-        (
-            "htp_graph_finalization_optimization_mode",
-            9,
-            "htp_graph_finalization_optimization_mode: 9 is none of 0, 1, 2, 3",
-        ),
-        (
-            "htp_graph_finalization_optimization_mode",
-            "fast",
-            "htp_graph_finalization_optimization_mode: 'fast' is none of 0, 1, 2, 3",
-        ),
-        (
-            "htp_graph_finalization_optimization_mode",
-            True,
-            "htp_graph_finalization_optimization_mode: True is none of 0, 1, 2, 3",
-        ),
-        ("vtcm_mb", "abc", "vtcm_mb: 'abc' is not a whole number"),
-        ("vtcm_mb", 1.5, "vtcm_mb: 1.5 is not a whole number"),
-        ("vtcm_mb", True, "vtcm_mb: True is not a whole number"),
-        ("vtcm_mb", -1, "vtcm_mb: -1 is out of range: at least 1"),
-        ("vtcm_mb", 0, "vtcm_mb: 0 is out of range: at least 1"),
-        ("vtcm_mb", 9, "vtcm_mb: 9 is more than SM8750 has"),
-        ("extended_udma", 2, "extended_udma: 2 is not on or off: 0, 1, true or false"),
-        ("extended_udma", True, "extended_udma needs HTP v81; SM8750 has v79"),
-        (
-            "htp_performance_mode",
-            "fast",
-            (
-                "htp_performance_mode: 'fast' is none of burst, balanced, default, "
-                "high_performance, high_power_saver, low_balanced, low_power_saver, power_saver, "
-                "extreme_power_saver, sustained_high_performance"
-            ),
-        ),
-        ("rpc_control_latency", -5, "rpc_control_latency: -5 is out of range: at least 0"),
-    ],
-)
-def test_a_bad_value_is_told_with_the_good_ones(name: str, value: Scalar, message: str):
-    assert [problem.message for problem in problems(with_options("fp16", {name: value}))] == [
-        message
-    ]
-
-
-def test_good_values_pass():
-    written = graph(
-        htp_graph_finalization_optimization_mode=3,
-        vtcm_mb=8,
-        enable_htp_spill_fill_buffer=True,
-        offload_graph_io_quantization=0,
-        extended_udma=False,
-        htp_performance_mode="burst",
-        rpc_control_latency=100,
-    )
-
-    assert problems(written) == []
-
-
-def test_an_option_of_newer_chips_passes_on_one():
-    assert problems(graph(extended_udma=True), "SM8850") == []
 
 
 def test_fp16_needs_a_chip_that_has_it():
@@ -185,7 +103,7 @@ def test_a_context_is_told_what_the_binary_must_say():
 
 def test_a_default_that_is_written_out_changes_no_key():
     plain = params(graph(), CHIPS["SM8750"])
-    written = graph(offload_graph_io_quantization=True, htp_graph_finalization_optimization_mode=0)
+    written = graph(enable_htp_monolithic_lstm=False, htp_graph_finalization_optimization_mode=0)
 
     assert params(written, CHIPS["SM8750"]) == plain
 
@@ -198,16 +116,31 @@ def test_run_time_options_change_no_key_and_are_told_to_the_app():
     assert run_time_options(fast) == {"htp_performance_mode": "burst", "rpc_control_latency": "100"}
 
 
+def test_an_option_of_the_bytes_that_an_app_must_say_again_is_told_to_it_as_well():
+    shared = graph(enable_htp_shared_memory_allocator=True)
+
+    assert params(shared, CHIPS["SM8750"])["options"] == {"enable_htp_shared_memory_allocator": "1"}
+    assert run_time_options(shared) == {"enable_htp_shared_memory_allocator": "1"}
+
+
+def test_profiling_has_a_file_without_which_no_session_starts():
+    assert run_time_options(graph(profiling_level="basic")) == {
+        "profiling_level": "basic",
+        "profiling_file_path": "vad_profiling.csv",
+    }
+    given = graph(profiling_level="optrace", profiling_file_path="mine.csv")
+    assert run_time_options(given)["profiling_file_path"] == "mine.csv"
+    assert run_time_options(graph(profiling_level="off")) == {"profiling_level": "off"}
+
+
+def test_what_the_plugin_does_by_itself_in_this_recipe_changes_no_key():
+    """Without the CPU it quantizes the borders on the NPU, whatever its documentation says."""
+    strict = graph(offload_graph_io_quantization=0)
+    allowed = replace(strict, cpu_fallback="allow")
+
+    assert params(strict, CHIPS["SM8750"])["options"] == {}
+    assert params(allowed, CHIPS["SM8750"])["options"] == {"offload_graph_io_quantization": "0"}
+
+
 def test_two_names_of_one_chip_are_one_work():
     assert params(graph(), CHIPS["SA8540P"]) == params(graph(), CHIPS["SA8540"])
-
-
-def test_every_option_is_whole():
-    for option in OPTIONS:
-        assert BY_NAME[option.name] is option
-        assert option.about
-        assert option.kind in ("switch", "number", "choice")
-        assert bool(option.values) == (option.kind == "choice")
-        if option.kind == "choice":
-            assert option.default in option.values
-    assert {option.scope for option in OPTIONS} == set(Scope)

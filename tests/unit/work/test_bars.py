@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
+import pytest
 
-from qnnbuild.work.bars import Bar, judge_metric, judge_outputs
+from qnnbuild.work.bars import Bar, check_names, excused, judge_metric, judge_outputs
 from qnnbuild.work.measures import as_json, compare_arrays
+from qnnbuild.work.run import WorkError
 
 REFERENCE = np.array([[0.1, 0.7, 0.2]], np.float32)
 
@@ -96,3 +99,56 @@ def test_a_bar_says_what_is_and_what_is_wanted() -> None:
 
     assert low.words() == "SQNR 12.3 dB, at least 30 dB wanted"
     assert nan.words() == "3 values are NaN or infinite"
+
+
+def test_an_outputs_own_bars_stand_in_place_of_all_others() -> None:
+    outputs = {**numbers(REFERENCE + 0.1, name="p"), **numbers(REFERENCE + 0.1, name="s")}
+    bars = {"min_sqnr_db": 30.0, "outputs": {"p": {"max_abs_error": 0.2}}}
+
+    assert [(bar.of, bar.what, bar.holds) for bar in judge_outputs(outputs, bars)] == [
+        ("p", "max_abs_error", True),
+        ("s", "min_sqnr_db", False),
+    ]
+
+
+def test_an_output_that_is_excused_has_no_bar_at_all() -> None:
+    bars = {"min_sqnr_db": 30.0, "outputs": {"y": {"excused": "noise by design"}}}
+
+    assert list(judge_outputs(numbers([[np.nan, 0.7, 0.2]]), bars)) == []
+    assert excused(bars) == {"y": "noise by design"}
+
+
+def test_classes_of_an_output_that_is_named_count_whatever_it_looks_like() -> None:
+    outputs = {**numbers(REFERENCE, name="probs"), **numbers([[9.0, 5.0, -2.0]], [[5.0, 9.0, 0.0]])}
+    bars = {"outputs": {"y": {"min_top1": 1.0}}}
+
+    assert [(bar.of, bar.holds) for bar in judge_outputs(outputs, bars)] == [("y", False)]
+
+
+def test_classes_that_are_not_there_are_an_error() -> None:
+    bars = {"outputs": {"y": {"top_k": 5, "min_top_k": 1.0}}}
+    with pytest.raises(WorkError) as caught:
+        list(judge_outputs(numbers([[0.1, 0.9]], [[0.2, 0.8]]), bars))
+
+    assert caught.value.message == "output 'y' has no classes to agree on"
+    assert (caught.value.place, caught.value.exit_code) == ("verify.outputs.y.top_k", 2)
+
+
+def test_a_bar_for_what_is_no_output_is_an_error() -> None:
+    with pytest.raises(WorkError) as caught:
+        check_names({"outputs": {"prop": {"min_cosine": 0.9}}}, numbers(REFERENCE, name="prob"))
+
+    assert caught.value.message == "the graph has no output 'prop'"
+    assert caught.value.facts == (("its outputs", "prob"),)
+    assert caught.value.hint == "did you mean 'prob'?"
+
+
+def test_bars_of_different_kinds_are_compared_by_how_far_they_are_missed() -> None:
+    def short(what: str, value: float, bar: float) -> float:
+        return round(Bar(what=what, of="y", value=value, bar=bar, holds=False).short_db, 1)
+
+    assert short("min_sqnr_db", 12.0, 30.0) == 18.0
+    assert short("max_abs_error", 0.2, 0.02) == 20.0
+    assert short("min_cosine", 0.9, 0.99) == 10.0
+    assert short("at_most", 0.2, 0.1) == 6.0
+    assert short("min_top1", 0.9, 1.0) == math.inf

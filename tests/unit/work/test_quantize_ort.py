@@ -10,8 +10,10 @@ import pytest
 from onnx import helper, numpy_helper
 
 from qnnbuild.model.recipe import Quantization
+from qnnbuild.work import model_bytes, quantize_ort
 from qnnbuild.work.feeds import feed_files, read_feeds
 from qnnbuild.work.run import WorkError
+from tests.graphs import model
 from tests.models import tiny_conv, tiny_qdq, two_branch, with_blocks
 from tests.quantizing import quantized, write_feeds
 
@@ -286,6 +288,35 @@ def test_the_range_of_a_mask_ends_where_a_softmax_sees_nothing_any_more(tmp_path
     assert made.said["tensors"]["mask"]["scale"] == pytest.approx(32 / 255, rel=1e-5)
     assert sqnr(made.said, "sum") >= 30
     assert [text[:20] for text in made.warnings] == []
+
+
+@pytest.mark.parametrize("weights", [8, 4, 16])
+def test_a_model_beyond_the_limit_of_one_file_gets_the_same_numbers(
+    weights: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Its weights are read one after the other from the side file, for which no test has room."""
+    size = 160  # more than is taken into the model at once
+    random = np.random.default_rng(3)
+    wide = model(
+        "g (float[1, 160] x) => (float[1, 160] y) {"
+        " [first] m = MatMul (x, w) [act] r = Relu (m) [second] y = MatMul (r, v) }",
+        w=random.standard_normal((size, size)).astype(np.float32),
+        v=random.standard_normal((size, size)).astype(np.float32),
+    )
+    wide = onnx.shape_inference.infer_shapes(wide)
+    wanted = Quantization(weights=weights, activations=16, float_nodes=("second",))
+    inside = quantized(tmp_path / "inside", wide, wanted, beside=True)
+    for module in (model_bytes, quantize_ort):
+        monkeypatch.setattr(module, "INLINE_LIMIT", 1000)
+    outside = quantized(tmp_path / "outside", wide, wanted, beside=True)
+    stored = [
+        {tensor.name: numpy_helper.to_array(tensor).tobytes() for tensor in one.graph.initializer}
+        for one in (inside.model, outside.model)
+    ]
+
+    assert (outside.run.outputs["model"] / "model.data").exists()
+    assert stored[0] == stored[1]
+    assert outside.said == inside.said
 
 
 def test_weights_that_are_constant_nodes_are_weights(tmp_path: Path):

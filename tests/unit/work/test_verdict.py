@@ -49,7 +49,7 @@ def numbers(**outputs: float) -> dict[str, Any]:
 def judged(
     folder: Path,
     found: Mapping[str, Any],
-    bars: Mapping[str, float],
+    bars: Mapping[str, Any],
     values: Mapping[str, Mapping[str, float]] | None = None,
     metrics: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
@@ -144,3 +144,53 @@ def test_what_cannot_be_compared_is_not_judged(tmp_path: Path) -> None:
     found = judged(tmp_path, {**numbers(), "why_not": "random numbers"}, {"min_sqnr_db": 30.0})
 
     assert (found["judged"], found["why_not"], found["bars"]) == (False, "random numbers", [])
+
+
+def test_the_worst_output_is_the_one_that_misses_its_own_bar_by_most(tmp_path: Path) -> None:
+    bars = {"min_sqnr_db": 30.0, "outputs": {"p": {"max_abs_error": 0.02}, "q": {}}}
+    with pytest.raises(WorkError) as caught:
+        judged(tmp_path, numbers(r=20.0, p=44.8, q=5.0), bars)
+
+    assert caught.value.message == (
+        "'vad' on SM8750 is below its bar: p: max abs error 0.5, at most 0.02 wanted"
+    )
+    assert caught.value.facts == (
+        ("p", "max abs error 0.5, at most 0.02 wanted: BELOW"),
+        ("r", "SQNR 20.0 dB, at least 30 dB wanted: BELOW"),
+        (
+            "worst output",
+            (
+                "p, sample 000001: SQNR 41.8 dB, max abs error 0.5, 0.1 of the peak, "
+                "cosine 0.99000, 4 values differ"
+            ),
+        ),
+    )
+    assert caught.value.place == "verify.outputs.p.max_abs_error"
+
+
+def test_a_bar_that_the_graph_has_too_is_shown_at_the_graph(tmp_path: Path) -> None:
+    bars = {"min_sqnr_db": 30.0, "outputs": {"p": {"min_sqnr_db": 30.0, "min_cosine": 0.9}}}
+    with pytest.raises(WorkError) as caught:
+        judged(tmp_path, numbers(p=20.0), bars)
+
+    assert caught.value.place == "verify.min_sqnr_db"
+
+
+def test_what_is_excused_is_told_with_its_reason(tmp_path: Path) -> None:
+    bars = {"min_sqnr_db": 30.0, "outputs": {"n": {"excused": "a counter"}}}
+    found = judged(tmp_path, numbers(p=44.8, n=-999.0), bars)
+
+    assert found["excused"] == {"n": "a counter"}
+    assert [bar["of"] for bar in found["bars"]] == ["p"]
+    assert found["outputs"]["n"]["sqnr_db"] == -999.0
+
+
+def test_a_graph_whose_outputs_are_all_excused_is_not_judged(tmp_path: Path) -> None:
+    found = judged(tmp_path, numbers(n=1.0), {"outputs": {"n": {"excused": "a counter"}}})
+
+    assert found["judged"] is False
+
+
+def test_a_bar_for_an_output_that_is_not_there_holds_nothing(tmp_path: Path) -> None:
+    with pytest.raises(WorkError, match="the graph has no output 'prop'"):
+        judged(tmp_path, numbers(prob=44.8), {"outputs": {"prop": {"min_cosine": 0.9}}})
