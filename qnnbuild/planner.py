@@ -15,6 +15,8 @@ from qnnbuild.steps import prepare as prepare_step
 from qnnbuild.steps.bundle import bundle
 from qnnbuild.steps.context import context
 from qnnbuild.steps.convert import convert
+from qnnbuild.steps.dump import dump
+from qnnbuild.steps.dump import problems as dump_problems
 from qnnbuild.steps.expected import expected
 from qnnbuild.steps.export import export
 from qnnbuild.steps.fetch import fetch
@@ -27,7 +29,7 @@ from qnnbuild.toolchains.work import Toolchain
 
 STEPS = (
     *(fetch, export, prepare, feeds, calibrate, attempt, emulate, judge, sensitivity),
-    *(convert, context),
+    *(convert, context, dump),
     *(samples, references, reference, verify, metric, verdict, expected, bundle),
 )
 CHECKS = (prepare_step.problems,)
@@ -47,6 +49,7 @@ def problems_of(targets: Iterable[Target], toolchains: Mapping[str, Toolchain]) 
             for problem in chain(
                 *(check(graph) for check in CHECKS),
                 toolchain.problems(graph, target.chip, target.context),
+                dump_problems(graph, target.chip, toolchain),
             ):
                 # the same mistake for another chip is at the same place with the same hint
                 found.setdefault((problem.at, problem.hint or problem.message), problem)

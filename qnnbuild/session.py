@@ -17,11 +17,13 @@ from itertools import takewhile
 from pathlib import Path, PurePosixPath
 
 from qnnbuild.actions.plan import Plan
+from qnnbuild.digest import Json
 from qnnbuild.engine.builder import Builder
-from qnnbuild.engine.folder import BuildFolder
+from qnnbuild.engine.folder import ENDS, BuildFolder
 from qnnbuild.engine.identity import Identity
 from qnnbuild.engine.inputs import Inputs
 from qnnbuild.engine.records import Records
+from qnnbuild.engine.report_file import refresh
 from qnnbuild.engine.runner import Runner
 from qnnbuild.engine.state import Outcome
 from qnnbuild.engine.stats import Stats
@@ -34,6 +36,8 @@ from qnnbuild.model.recipe import Target
 from qnnbuild.model.settings import SETTINGS_FILE, Plugin, Settings, read_settings
 from qnnbuild.model.targets import read_good_recipes
 from qnnbuild.planner import TOOLCHAINS, plan_of, problems_of
+from qnnbuild.report.index import expected_failures
+from qnnbuild.report.report import Subject
 from qnnbuild.text.decode import decode
 from qnnbuild.toolchains.work import Toolchain
 
@@ -59,6 +63,17 @@ class Session:
     @property
     def store_folder(self) -> Path:
         return store_folder(self.root, self.settings)
+
+    @property
+    def subject(self) -> Subject:
+        """What a report of it is about."""
+        return Subject(
+            plan=self.plan,
+            targets=self.targets,
+            toolchains=self.toolchains,
+            problems=self.problems,
+            unseen=self.unseen,
+        )
 
 
 def open_session(
@@ -222,7 +237,7 @@ def open_builder(session: Session, *, only_look: bool = False) -> Iterator[Build
 class Live:
     """A session with its builder: what doit's tasks need (`bridge.session.Session`)."""
 
-    finished: Sequence[str | Path] = (f"{BUILD}/index.json",)
+    finished: Sequence[str | Path] = tuple(f"{BUILD}/{name}" for name in ENDS)
 
     def __init__(self, session: Session, *, only_look: bool = False) -> None:
         self.session = session
@@ -281,15 +296,20 @@ class Live:
             lands = self.plan[name].lands
             if lands is not None:
                 removed += self.builder.folder.clean(lands, dry_run=dry_run)
-        if removed and not dry_run:
-            self.builder.folder.reindex()
+        if removed and not dry_run and self.builder.folder.reindex(self._failures):
+            refresh(self.session.subject, self.builder)
         return removed
+
+    @property
+    def _failures(self) -> Sequence[Mapping[str, Json]]:
+        return expected_failures(self.session.targets)
 
     def forget(self, names: Collection[str]) -> None:
         self.builder.forget(names)
 
     def finish(self) -> None:
-        self.builder.finish()
+        self.builder.finish(self._failures)
+        refresh(self.session.subject, self.builder)
 
     def cancel(self) -> None:
         self.builder.cancel()

@@ -62,6 +62,7 @@ class Search:
         (folder / "names").mkdir()
         (folder / "names/names.json").write_text("{}")
         write_feeds(graph, folder / "feeds", count=6)
+        write_feeds(graph, folder / "samples", count=6)
         self.bars: dict[str, Any] = {"min_sqnr_db": bar_db}
         self.excused: list[str] = []
         self.emulator: Mapping[str, Any] | None = None
@@ -71,7 +72,7 @@ class Search:
         self, word: str, wanted: Quantization | None, *, lifts: int = 0, listed: Path | None = None
     ) -> Run:
         """The try, and what judges it; the float graph is not judged."""
-        inputs = {name: self.folder / name for name in ("model", "names", "feeds")}
+        inputs = {name: self.folder / name for name in ("model", "names", "feeds", "samples")}
         if self.tries:
             inputs["decision"] = self.tries[-1] / "judge/out/decision"
         if listed is not None:
@@ -106,7 +107,7 @@ class Search:
                 params=self.emulator,
                 inputs={
                     "model": self.folder / "model",
-                    "feeds": self.folder / "feeds",
+                    "samples": self.folder / "samples",
                     "attempt": folder / "search/out/model",
                     "decision": folder / "promising/out/decision",
                 },

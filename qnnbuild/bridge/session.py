@@ -40,7 +40,7 @@ class Session(Protocol):
 
     @property
     def finished(self) -> Sequence[str | Path]:
-        """What `finish` writes, relative to the root: build/index.json."""
+        """What `finish` writes, relative to the root: build/index.json, build/report.html."""
         ...
 
     @property

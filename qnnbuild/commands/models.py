@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from qnnbuild.commands.columns import print_json, print_rows
 from qnnbuild.digest import Json
 from qnnbuild.model.recipe import Target
+from qnnbuild.report.index import expected_failures
 from qnnbuild.session import open_session
 
 
@@ -52,26 +53,10 @@ def _data(model: str, targets: Sequence[Target]) -> dict[str, Json]:
         "variants": list(_each(t.variant for t in targets if t.variant)),
         "chips": list(_each(t.chip.name for t in targets)),
         "toolchains": list(_each(t.toolchain for t in targets)),
-        "expected_failures": _failures(targets),
+        "expected_failures": list(expected_failures(targets)),
         "license": first.license.spdx,
         "redistribute": first.license.redistribute,
     }
-
-
-def _failures(targets: Sequence[Target]) -> list[Json]:
-    """Graphs that are known to fail; for these chips there is no bundle."""
-    return [
-        {
-            "graph": graph.name,
-            "variant": target.variant,
-            "chip": target.chip.name,
-            "reason": graph.expect_failure.reason,
-            "issue": graph.expect_failure.issue,
-        }
-        for target in targets
-        for graph in target.graphs
-        if graph.expect_failure is not None
-    ]
 
 
 def _each(words: object) -> tuple[str, ...]:

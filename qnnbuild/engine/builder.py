@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from qnnbuild.actions.action import Action, Input, OutputOf, Provenance
 from qnnbuild.actions.key import key_of, key_parts
@@ -15,6 +16,7 @@ from qnnbuild.actions.plan import Plan
 from qnnbuild.actions.record import Record, Tree
 from qnnbuild.actions.why import changes
 from qnnbuild.digest import Digest, Json, canonical, digest_bytes
+from qnnbuild.engine.failures import Failures
 from qnnbuild.engine.folder import BuildFolder
 from qnnbuild.engine.identity import Identity
 from qnnbuild.engine.inputs import Changed, Inputs, digests, stage_artifacts
@@ -60,6 +62,7 @@ class Builder:
         self.identity = identity
         self.runner = runner
         self.folder = folder
+        self.failures = Failures(store)
         self.unseen = unseen  # models that this build does not look at
         self._last = records.last()
         self._forgotten = records.forgotten()
@@ -219,15 +222,25 @@ class Builder:
 
     def _run(self, action: Action, key: Digest, parts: dict[str, Json]) -> Outcome:
         before = self._before(action)
-        made = self.runner.run(action, key, self.stages(action))
-        record = _record(action, key, parts, made)
+        record = _record(action, key, parts, self._ran(action, key))
         self.records.put(record, action.name)
         self._forgotten.discard(action.name)
         self.records.keep_stats(self.store.stats.news())
         self._last[action.name] = key
         same = before is not None and _digests(before) == _digests(record)
         how: How = "cut off" if same else "made"
-        return Outcome(name=action.name, how=how, record=record, seconds=made.seconds)
+        return Outcome(name=action.name, how=how, record=record, seconds=record.seconds)
+
+    def _ran(self, action: Action, key: Digest) -> Made:
+        try:
+            made = self.runner.run(action, key, self.stages(action))
+        except Cancelled:
+            raise
+        except QnnbuildError as error:
+            self.failures.keep(key, error)
+            raise
+        self.failures.drop(key)
+        return made
 
     def _before(self, action: Action) -> Record | None:
         last = self._last.get(action.name)
@@ -273,13 +286,13 @@ class Builder:
         for name in names:
             self._settle(name)
 
-    def finish(self) -> None:
-        """Keep what this build learned; write build/index.json."""
+    def finish(self, failures: Sequence[Mapping[str, Any]] = ()) -> None:
+        """Keep what this build learned; write build/index.json with `failures` that are known."""
         if self._memo.found:
             self.records.set_last(self._memo.found)
         self.records.keep_stats(self.store.stats.news())
         with on_disk("the index of the bundles cannot be written"):
-            self.folder.finish(self._bundles(), keep=self.unseen)
+            self.folder.finish(self._bundles(), failures=failures, keep=self.unseen)
         self.runner.workers.close()
 
     def _bundles(self) -> dict[str, Tree]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -23,6 +23,11 @@ UNFINISHED = ".unfinished.json"
 """Lists all that may be there while files are exchanged, so that a kill leaves nothing unknown."""
 
 INDEX = "index.json"
+REPORT = "report.html"
+ENDS = (INDEX, REPORT)
+"""What the end of a build writes over all bundles."""
+
+KnownFailures = Sequence[Mapping[str, Any]]
 
 BESIDE = re.compile(r"\..+\.[0-9a-f]{32}\.new")
 """What a file is called until it is whole."""
@@ -92,25 +97,37 @@ class BuildFolder:
             _remove_empty(folder, up_to=self.root.parent)
         return [f"{self.root.name}/{lands}/{path}" for path in there]
 
-    def reindex(self) -> None:
-        """Write index.json over what the folder has, as after `clean`; without a bundle, none."""
+    def reindex(self, failures: KnownFailures = ()) -> bool:
+        """Write index.json over what the folder has, as after `clean`; without a bundle, none.
+
+        Whether there is one.
+        """
         manifests = self._manifests()
         if manifests:
-            self._write_index(index(manifests))
-        else:
-            (self.root / INDEX).unlink(missing_ok=True)
-            _remove_empty(self.root, up_to=self.root.parent)
+            self._write_index(index(manifests, failures))
+            return True
+        for name in ENDS:
+            (self.root / name).unlink(missing_ok=True)
+        _remove_empty(self.root, up_to=self.root.parent)
+        return False
 
-    def finish(self, bundles: Mapping[str, Tree], *, keep: frozenset[str] = frozenset()) -> None:
+    def finish(
+        self,
+        bundles: Mapping[str, Tree],
+        *,
+        failures: KnownFailures = (),
+        keep: frozenset[str] = frozenset(),
+    ) -> None:
         """Write index.json over the bundles that are there, when it changed.
 
-        `keep` names models that this build did not look at; they stay as the index has them.
+        `failures` are those that recipes know of. `keep` names models that this build did not
+        look at; they stay as the index has them.
         """
         manifests = {
             lands: self._manifest(tree) for lands, tree in bundles.items() if MANIFEST in tree.files
         }
         before = self._index() if keep else None
-        told = index(manifests)
+        told = index(manifests, failures)
         if keep:
             told = with_kept(told, before or index(self._manifests()), keep)
         if told != before and (manifests or self.root.exists()):

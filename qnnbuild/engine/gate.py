@@ -14,7 +14,6 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,10 @@ from qnnbuild.engine.stats import RACY_NS
 PACKAGE = Path(__file__).resolve().parents[1]
 COMMON = ""
 """The group of files that every action depends on: settings, chips, tools, our own code."""
+
+
+OF_CHECKOUT = ".qnnbuild"
+"""The folder of what is the checkout's own; the store, too, unless it was moved."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,10 +62,8 @@ class Gate:
 
 
 def gate_file(root: Path) -> Path:
-    """One file a checkout, so that checkouts can share a store."""
-    store = os.environ.get("QNNBUILD_STORE") or ".qnnbuild"
-    digest = sha256(os.fsencode(os.path.abspath(root))).hexdigest()[:16]
-    return root / store / f"gate-{digest}"
+    """What is known of a checkout stays in it, wherever its store is: a store may have many."""
+    return root / OF_CHECKOUT / "gate"
 
 
 def look(root: Path) -> Gate:

@@ -20,6 +20,7 @@ from qnnbuild.model.recipe import (
     License,
     OutputSpec,
     PypiSource,
+    RunOptions,
     Samples,
     Source,
     UrlSource,
@@ -58,6 +59,8 @@ def graph_of(name: str, at: Span, node: MappingNode, problems: list[Problem]) ->
         cpu_fallback=value.get("cpu_fallback", "refuse"),
         samples=samples,
         options=value.get("options", {}),
+        run=RunOptions(**value.get("run", {})),
+        dumps=tuple(value.get("dumps", ())),
         deadline_s=float(value.get("deadline", 900.0)),
         places=_places(at, node),
     )

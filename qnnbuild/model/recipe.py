@@ -9,6 +9,9 @@ from qnnbuild.errors import Span
 
 Scalar = str | int | float | bool
 
+DUMPS = "dumps"
+"""The folder below build/ that is no model's."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class License:
@@ -202,6 +205,16 @@ class ExpectedFailure:
 
 
 @dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """How an app runs a graph. None: as the plugin does by itself."""
+
+    perf_mode: str | None = None
+    rpc_control_latency: int | None = None  # microseconds
+    workload_type: str | None = None  # Default or Efficient
+    kvcache_rewind: int | None = None  # Genie: 0 forgets, 1 goes on
+
+
+@dataclass(frozen=True, kw_only=True)
 class Graph:
     """One ONNX network of a model, as one target wants it."""
 
@@ -227,6 +240,9 @@ class Graph:
     cpu_fallback: str = "refuse"  # or "allow"
     samples: tuple[str, ...] = ()  # .npz files of the repo: inputs for comparing on the CPU
     options: Mapping[str, Mapping[str, Scalar]] = field(default_factory=dict)  # by toolchain
+    run: RunOptions = field(default_factory=RunOptions, compare=False)
+    """Of no use to any action but the bundle: graphs that only differ here are one graph."""
+    dumps: tuple[str, ...] = ()  # op_trace, qnn_graph, input_graph, dlc, saver, schematic
     deadline_s: float = 900.0
     axes_used: tuple[str, ...] = ()  # axes that change this graph
     source_axes: tuple[str, ...] = ()  # axes that change its source

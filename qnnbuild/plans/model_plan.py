@@ -11,9 +11,11 @@ from qnnbuild.plans.contexts import Chain, Link, chains_of, fails, shipped_toget
 from qnnbuild.plans.multi import MultiGraph, MultiGroup, multi_groups
 from qnnbuild.plans.names import Names, Use, unit_name, uses_of
 from qnnbuild.plans.proof import Proof, verdict_name
+from qnnbuild.plans.samples import shown_samples
 from qnnbuild.plans.search import Search
 from qnnbuild.steps.bundle import Part, bundle
 from qnnbuild.steps.convert import convert
+from qnnbuild.steps.dump import dump, kinds, name_of, traced_by
 from qnnbuild.steps.export import export, export_output, together
 from qnnbuild.steps.fetch import LICENSE, MODEL, fetch
 from qnnbuild.steps.prepare import prepare
@@ -53,13 +55,16 @@ class ModelPlan:
         ours = [chain for chain in chains if not fails(chain.use.target)]
         if ours:
             targets = list({id(c.use.target): c.use.target for c in ours}.values())
-            yield self._bundle(targets, [_part(chain, proof.run_for(chain)) for chain in ours])
+            toolchain = self.toolchains[targets[0].toolchain]
+            parts = [_part(chain, proof.run_for(chain), toolchain) for chain in ours]
+            yield self._bundle(targets, parts)
 
     def _shipped_for_chips(self, group: MultiGroup, proof: Proof) -> Iterator[Action]:
         """The same where several chips have one binary for each graph."""
         yield from self._proved([c for graph in group.graphs for c in graph.chains], proof)
         yield from (graph.compiled for graph in group.graphs)
-        parts = [_part_of_several(graph, proof) for graph in group.graphs]
+        toolchain = self.toolchains[group.targets[0].toolchain]
+        parts = [_part_of_several(graph, proof, toolchain) for graph in group.graphs]
         yield self._bundle(group.targets, parts, chips=group.name)
 
     def _proved(self, chains: Sequence[Chain], proof: Proof) -> Iterator[Action]:
@@ -72,8 +77,24 @@ class ModelPlan:
             if fails(chain.use.target):
                 continue
             yield chain.compiled
+            yield from self._dumps(chain, toolchain)
             if proof.run_for(chain) is chain:
                 yield from proof.actions(chain, toolchain)
+
+    def _dumps(self, chain: Chain, toolchain: Toolchain) -> Iterator[Action]:
+        """Those that the recipe lists, and the op trace that tells what the CPU runs."""
+        use = chain.use
+        for kind in kinds(use.graph, use.target.chip, toolchain):
+            yield dump(
+                use.target,
+                use.graph,
+                toolchain,
+                kind,
+                prepared=chain.prepared.name,
+                converted=chain.converted.name,
+                compiled=chain.compiled.name,
+                name=name_of(use.base, kind, use.target.chip.name),
+            )
 
     def _link(self, use: Use) -> Link:
         """prepare and convert of one use, and what calibrates it."""
@@ -91,12 +112,15 @@ class ModelPlan:
     def _converted(self, use: Use, prepared: str, calibrated: str | None) -> Action:
         toolchain = self.toolchains[use.target.toolchain]
         if use.graph.auto_from and calibrated is not None:
+            shown = list(shown_samples(self.names, use, prepared))
+            self.before_convert += shown
             search = Search(
                 use=use,
                 names=self.names,
                 toolchain=toolchain,
                 prepared=prepared,
                 calibrated=calibrated,
+                shown=shown[-1].name,
                 chip=self._judging(use),
             )
             found = search.converted()
@@ -223,7 +247,8 @@ def _searchable(targets: Sequence[Target], toolchains: Mapping[str, Toolchain]) 
     ]
 
 
-def _part(chain: Chain, run: Chain | None) -> Part:
+def _part(chain: Chain, run: Chain | None, toolchain: Toolchain) -> Part:
+    use = chain.use
     return Part(
         graph=chain.use.graph,
         variant=chain.use.target.variant,
@@ -233,19 +258,15 @@ def _part(chain: Chain, run: Chain | None) -> Part:
         compiled=chain.compiled.name,
         verdict=verdict_name(run) if run else None,
         run_on=run.use.target.chip.name if run else None,
+        traced=traced_by(use.base, use.graph, use.target.chip, toolchain),
     )
 
 
-def _part_of_several(graph: MultiGraph, proof: Proof) -> Part:
+def _part_of_several(graph: MultiGraph, proof: Proof, toolchain: Toolchain) -> Part:
     """One binary for several chips, judged by each chip's single one."""
-    first = graph.chains[0]
     runs = [(chain.use.target.chip.name, proof.run_for(chain)) for chain in graph.chains]
-    return Part(
-        graph=first.use.graph,
-        variant=first.use.target.variant,
-        stem=first.stem,
-        prepared=first.prepared.name,
-        converted=first.converted.name,
+    return replace(
+        _part(graph.chains[0], None, toolchain),
         compiled=graph.compiled.name,
         singles={chip: verdict_name(run) for chip, run in runs if run is not None},
     )

@@ -9,8 +9,9 @@ from qnnbuild.actions.action import Action, OutputOf
 from qnnbuild.model.patterns import matches_chip
 from qnnbuild.plans.contexts import Chain, fails
 from qnnbuild.plans.names import Names, Use
+from qnnbuild.plans.samples import shown_samples
 from qnnbuild.steps.expected import Steps, expected
-from qnnbuild.steps.samples import feeds, references, samples
+from qnnbuild.steps.samples import references
 from qnnbuild.steps.verify import metric, reference, verdict, verify
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class Proof:
     def actions(self, chain: Chain, toolchain: Toolchain) -> Iterator[Action]:
         """samples, reference, verify, metrics and, last, the verdict on the chain's own binary."""
         use = chain.use
-        taken = list(self._samples(chain))
+        taken = list(shown_samples(self.names, use, chain.prepared.name))
         yield from taken
         shown = OutputOf(action=taken[-1].name, output="feeds")
         recorded = None
@@ -111,26 +112,7 @@ class Proof:
                 judged=by_step["verdict"],
             )
         use = chain.use
-        name = f"expect/{use.base}@{use.target.chip.name}"
-        yield expected(use.target, use.graph, steps, failure, name=name)
-
-    def _samples(self, chain: Chain) -> Iterator[Action]:
-        use, given = chain.use, chain.use.graph.verify.samples
-        fed = None
-        if given.python is not None:
-            fed = self._shared("feeds", use, lambda name: feeds(use.target, use.graph, given, name))
-            yield fed
-        yield self._shared(
-            "samples",
-            use,
-            lambda name: samples(
-                use.target,
-                use.graph,
-                prepared=chain.prepared.name,
-                feeds=fed.name if fed else None,
-                name=name,
-            ),
-        )
+        yield expected(use.target, use.graph, steps, failure)
 
     def _judged(
         self, chain: Chain, verified: Action, referred: Action, shown: OutputOf

@@ -33,6 +33,7 @@ class Search:
     toolchain: Toolchain
     prepared: str
     calibrated: str
+    shown: str  # the samples of the verdict
     chip: Chip  # on whose emulator tries are judged
     actions: list[Action] = field(default_factory=list)
 
@@ -75,6 +76,7 @@ class Search:
                 one,
                 prepared=self.prepared,
                 calibrated=self.calibrated,
+                shown=self.shown,
                 decided=decided,
                 sensitive=sensitive,
                 name=name,
@@ -115,7 +117,7 @@ class Search:
                 self.toolchain,
                 one,
                 prepared=self.prepared,
-                calibrated=self.calibrated,
+                shown=self.shown,
                 attempted=attempted,
                 decided=promised,
                 chip=self.chip,

@@ -49,6 +49,14 @@ ELSEWHERE = (
     (Kind.DYNAMIC, "Options that a session takes at any time"),
 )
 
+VERSIONS = """\
+## Versions
+
+What came with which plugin, by its release notes; ONNX Runtime may be newer. 2.7.0 and 1.32.0 are
+what everything here was measured with. An option that needs a newer version than the installed one
+is an error.
+"""
+
 WRONG = """\
 ## What the documentation tells otherwise
 
@@ -136,9 +144,8 @@ def _wrong(options: Iterable[Option]) -> list[str]:
 
 def _versions(data: OptionData) -> list[str]:
     lines = [
-        "## Versions",
-        "",
-        "| plugin | QAIRT | QNN's API | ONNX Runtime from |",
+        VERSIONS,
+        "| plugin | QAIRT | QNN's API | ONNX Runtime |",
         "|---|---|---|---|",
     ]
     lines += [_row((one.plugin, one.qairt, one.qnn_api or "", one.ort)) for one in data.releases]

@@ -22,6 +22,7 @@ from qnnbuild.model.recipe import (
     UrlSource,
 )
 from qnnbuild.toolchains import ortqnn
+from qnnbuild.toolchains.ort_run import run_part
 
 BUNDLE = "bundle"
 
@@ -37,6 +38,7 @@ class Part:
     compiled: str
     converted: str = ""
     verdict: str | None = None  # the action that judged the binary of `run_on`
+    traced: str | None = None  # the op trace, where nodes may run on the CPU
     run_on: str | None = None  # the chip whose binary was run: this one, or one of its generation
     singles: Mapping[str, str] = field(default_factory=dict)
     """For a binary of several chips: chip → the action that judged its single binary."""
@@ -115,6 +117,8 @@ def _inputs(part: Part, *, is_first: bool) -> dict[str, Input]:
         inputs[f"verdict-{part.stem}"] = OutputOf(action=part.verdict, output="verdict")
     for chip, verdict in part.singles.items():
         inputs[f"verdict-{part.stem}-{chip}"] = OutputOf(action=verdict, output="verdict")
+    if part.traced is not None:
+        inputs[f"trace-{part.stem}"] = OutputOf(action=part.traced, output="dump")
     if part.graph.quantization is not None or part.graph.auto_from:
         inputs[f"quantization-{part.stem}"] = OutputOf(action=part.converted, output="quantization")
     return inputs
@@ -167,12 +171,18 @@ def _graph(part: Part, toolchain: str) -> dict[str, Json]:
         "variant": part.variant,
         "precision": part.graph.precision,
         "source": source_facts(part.graph.source),
-        "run_time_options": dict(run_time),
+        "run": run_part(part.graph, run_time),
+        "ranges": _ranges(part.graph),
         "prepared": part.prepared,
         "compiled": part.compiled,
         "run_on": part.run_on,
         **({"singles": list(part.singles)} if part.singles else {}),
     }
+
+
+def _ranges(graph: Graph) -> dict[str, Json]:
+    """What random inputs are taken from, as verify takes them."""
+    return {name: list(spec.range) for name, spec in graph.inputs.items() if spec.range}
 
 
 def source_facts(source: Source) -> Mapping[str, Json]:

@@ -12,6 +12,8 @@ from qnnbuild.model.recipe import ExpectedFailure, Graph, Target
 CALLS = {"qnnbuild.work.context_ort:context": "qnnbuild.work.expected_ort:expected"}
 """How a context is compiled → what does this, runs and judges it, and wants one of it to fail."""
 
+MARGIN_S = 60.0
+
 SHARED = ("samples", "reference", "recorded")
 
 
@@ -25,9 +27,12 @@ class Steps:
     judged: Action | None = None
 
 
-def expected(
-    target: Target, graph: Graph, steps: Steps, failure: ExpectedFailure, *, name: str
-) -> Action:
+def expected_name(target: Target, graph: Graph) -> str:
+    variant = f"/{target.variant}" if target.variant else ""
+    return f"expect/{target.model}/{graph.name}{variant}@{target.chip.name}"
+
+
+def expected(target: Target, graph: Graph, steps: Steps, failure: ExpectedFailure) -> Action:
     """One action for all of `steps`; good when one of them fails."""
     inputs: dict[str, Input] = dict(steps.compiled.inputs)
     tools = steps.compiled.tools
@@ -39,7 +44,7 @@ def expected(
         inputs[f"code-{measure}"] = action.inputs["code"]
         tools += action.tools
     return Action(
-        name=name,
+        name=expected_name(target, graph),
         step="expect",
         call=CALLS[steps.compiled.call or ""],
         params={
@@ -49,16 +54,24 @@ def expected(
             "verdict": _params(steps.judged),
             "reason": failure.reason,
             "issue": failure.issue,
+            # here it decides what is made, so it is in the key as it is in no other action's
+            "deadline_s": graph.deadline_s,
         },
         inputs=inputs,
         outputs=("failure",),
         tools=tuple(dict.fromkeys(tools)),
         env=steps.compiled.env,
-        deadline_s=graph.deadline_s,
+        deadline_s=_time_for_all(graph, steps),
         places=graph.places,
         group=target.model,
         about=f"{graph.name} fails on {target.chip.name}: {failure.reason}",
     )
+
+
+def _time_for_all(graph: Graph, steps: Steps) -> float:
+    """So much that a step which is late is a known failure before the action itself is late."""
+    parts = (steps.compiled, steps.verified, *steps.metrics.values(), steps.judged)
+    return MARGIN_S + graph.deadline_s * sum(part is not None for part in parts)
 
 
 def _params(action: Action | None) -> dict[str, Json] | None:

@@ -71,15 +71,17 @@ def attempt(
     *,
     prepared: str,
     calibrated: str,
+    shown: str,
     decided: str | None,
     sensitive: str | None,
     name: str,
 ) -> Action:
-    """`decided` judged the try before it, `sensitive` has the list of layers for those that lift.
+    """`shown` has the samples that the verdict is about, `decided` judged the try before it.
 
-    What comes out of a try that is not needed is the same for all of them.
+    `sensitive` has the list of layers for those that lift. What comes out of a try that is
+    not needed is the same for all of them.
     """
-    inputs = _inputs(prepared, calibrated)
+    inputs = _inputs(prepared, calibrated, shown)
     if decided is not None:
         inputs["decision"] = OutputOf(action=decided, output="decision")
     if one.lifts and sensitive is not None:
@@ -107,11 +109,12 @@ def attempt(
     )
 
 
-def _inputs(prepared: str, calibrated: str) -> dict[str, Input]:
+def _inputs(prepared: str, calibrated: str, shown: str) -> dict[str, Input]:
     return {
         "model": OutputOf(action=prepared, output="model"),
         "names": OutputOf(action=prepared, output="names"),
         "feeds": OutputOf(action=calibrated, output="feeds"),
+        "samples": OutputOf(action=shown, output="feeds"),
     }
 
 
@@ -137,7 +140,7 @@ def emulate(
     one: Try,
     *,
     prepared: str,
-    calibrated: str,
+    shown: str,
     attempted: str,
     decided: str,
     chip: Chip,
@@ -153,7 +156,7 @@ def emulate(
         params={n: compiled[n] for n in ("soc_model", "options", "cpu_fallback")},
         inputs={
             "model": OutputOf(action=prepared, output="model"),
-            "feeds": OutputOf(action=calibrated, output="feeds"),
+            "samples": OutputOf(action=shown, output="feeds"),
             "attempt": OutputOf(action=attempted, output="model"),
             "decision": OutputOf(action=decided, output="decision"),
         },

@@ -20,16 +20,30 @@ from qnnbuild.toolchains.ort_versions import PLUGIN, Versions, installed
 
 TOOLCHAIN = "ort"
 BACKEND = "htp"
+DUMPED = {
+    "op_trace": "enable_framework_op_trace",
+    "qnn_graph": "dump_json_qnn_graph",
+    "input_graph": "dump_qnn_ep_input_graph",
+    "dlc": "dump_qnn_ir_dlc",
+}
+"""What `dumps:` lists → the option that says it."""
+
+SWITCHED = {
+    **dict.fromkeys(("yes", "on", "y", "true", "enable", "enabled"), "true"),
+    **dict.fromkeys(("no", "off", "n", "false", "disable", "disabled"), "false"),
+}
+"""Words that are not taken for a switch → what is."""
 
 
 def option_problems(
     graph: Graph, chip: Chip, context: ContextOptions, versions: Versions | None = None
 ) -> Iterator[Problem]:
-    """Every mistake in `options.ort`. `versions` of the tools; None: those that are installed."""
+    """Every mistake in `options.ort`, and what is said another way and too new for the tools.
+
+    `versions` of the tools; None: those that are installed.
+    """
     given = graph.options.get(TOOLCHAIN, {})
-    if not given:
-        return
-    stated = says(graph, context)
+    stated = says(graph, context) if given or graph.dumps else {}
     for name, value in given.items():
         at = graph.places.get(f"options.{TOOLCHAIN}.{name}", graph.places.get("options"))
         option = BY_NAME.get(name)
@@ -38,6 +52,11 @@ def option_problems(
             continue
         one = _Check(option=option, value=value, at=at, chip=chip, stated=stated)
         yield from one.problems(versions)
+    for dump in graph.dumps:
+        if option := BY_NAME.get(DUMPED.get(dump, "")):
+            at = graph.places.get(f"dumps.{dump}", graph.places.get("dumps"))
+            one = _Check(option=option, value=1, at=at, chip=chip, stated=stated)
+            yield from one.too_old(versions, f"dumps: [{dump}]")
 
 
 def says(graph: Graph, context: ContextOptions) -> Mapping[str, str]:
@@ -48,6 +67,7 @@ def says(graph: Graph, context: ContextOptions) -> Mapping[str, str]:
         if name in BY_NAME
     }
     return {
+        **{option: "1" for dump, option in DUMPED.items() if dump in graph.dumps},
         "ep.context_enable": "1",
         "ep.context_embed_mode": "1" if context.embed else "0",
         "session.disable_cpu_ep_fallback": "0" if graph.cpu_fallback == "allow" else "1",
@@ -106,21 +126,24 @@ class _Check:
         """A value that is none says nothing of the rest."""
         option = self.option
         if wrong := wrong_value(option, self.value):
-            hint = self._nearest() or f"{option.name}: {option.about}"
+            hint = self._meant() or f"{option.name}: {option.about}"
             yield Problem(message=f"{option.name}: {wrong}", at=self.at, hint=hint)
             return
         yield from self._partners()
         if self.text == option.default:
             return
         yield from self._chip_limits()
-        yield from self._too_old(versions)
+        yield from self.too_old(versions, option.name)
         yield from self._elsewhere()
 
     @property
     def text(self) -> str:
         return spelling(self.option, self.value)
 
-    def _nearest(self) -> str | None:
+    def _meant(self) -> str | None:
+        if self.option.form == "switch":
+            word = SWITCHED.get(str(self.value).lower())
+            return word and f"write {word}"
         return did_you_mean(str(self.value), self.option.values)
 
     def _partners(self) -> Iterator[Problem]:
@@ -170,12 +193,10 @@ class _Check:
                 hint=f'for the newer chips only: only: {{"{newer}": {{options: …}}}}',
             )
 
-    def _too_old(self, versions: Versions | None) -> Iterator[Problem]:
+    def too_old(self, versions: Versions | None, said: str) -> Iterator[Problem]:
+        """That the tools lack the option; `said` is how the recipe says it."""
         of_value = self.option.values_since.get(self.text, Since())
-        for since, what in (
-            (self.option.since, self.option.name),
-            (of_value, f"{self.option.name}: {self.text}"),
-        ):
+        for since, what in ((self.option.since, said), (of_value, f"{said}: {self.text}")):
             if not any(since.said):
                 continue
             found = (versions or installed()).lacks(since)

@@ -7,8 +7,8 @@ work everywhere with a scale for each channel and nowhere without; weights of 4 
 activations are refused, or calculated wrongly without a word (-53 dB). bf16 was compiled for one
 chip of those from soc_model 88 on; below that the plugin refuses it.
 
-Asymmetric weights of 16 bits beside activations of 16 bits, twelve small graphs on SM8550, SM8650,
-SM8750 and SM8850, which gave equal numbers:
+Asymmetric weights of 16 bits beside activations of 16 bits, twelve small graphs on SM6450, SM8550,
+SM8650, SM8750 and SM8850, which gave equal numbers:
 
 - one scale a weight: refused for Gemm in each form (with and without bias and transB) and for a
   convolution along one axis; MatMul, and convolutions along two axes, within 0.5 dB of symmetric;

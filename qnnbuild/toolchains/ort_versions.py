@@ -6,10 +6,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cache
-from importlib import metadata
 from itertools import takewhile
+from typing import TYPE_CHECKING
 
 from qnnbuild.toolchains.ort_options import Since, option_data
+
+if TYPE_CHECKING:
+    from importlib.metadata import Distribution
 
 PLUGIN = "onnxruntime-qnn"
 FACTS = "onnxruntime_qnn/build_and_package_info.py"
@@ -38,6 +41,8 @@ class Versions:
 @cache
 def installed() -> Versions:
     """What is there; all None without the plugin: the build says so itself."""
+    from importlib import metadata  # ten milliseconds that only such an option needs
+
     try:
         found = metadata.distribution(PLUGIN)
     except metadata.PackageNotFoundError:
@@ -53,7 +58,7 @@ def versions_of(plugin: str, qairt: str | None = None) -> Versions:
     return Versions(plugin=plugin, qairt=qairt or release.qairt, qnn_api=release.qnn_api)
 
 
-def _told_qairt(found: metadata.Distribution) -> str | None:
+def _told_qairt(found: Distribution) -> str | None:
     text = found.read_text(f"../{FACTS}")
     told = QAIRT.search(text or "")
     return told[1] if told else None

@@ -12,12 +12,17 @@ from qnnbuild.model.recipe import Chip, ContextOptions, Graph, Quantization
 from qnnbuild.toolchains.ort_option_checks import option_problems, says, spelling, usual
 from qnnbuild.toolchains.ort_options import BY_NAME, Scope
 from qnnbuild.toolchains.ort_precisions import precision_problems, searchable
+from qnnbuild.toolchains.ort_run import run_problems
 from qnnbuild.toolchains.work import Work
 
 NAME = "ort"
 BY_CHIP: Mapping[str, Callable[[Chip], int]] = {"vtcm_mb": lambda chip: chip.vtcm_mb}
 """Options with a value for each chip of a binary for several, and what a chip without one has."""
 PLAIN = ContextOptions()
+HOST = "linux-x64"
+DLC = "dlc"
+RUN_HERE = (DLC, "saver")
+"""Dumps of a session that is made to run, not to compile ahead."""
 
 
 class OrtQnn:
@@ -30,6 +35,7 @@ class OrtQnn:
         self, graph: Graph, chip: Chip, context: ContextOptions | None = None
     ) -> Iterable[Problem]:
         yield from precision_problems(graph, chip)
+        yield from run_problems(graph)
         yield from option_problems(graph, chip, context or PLAIN)
 
     def searchable(self, graph: Graph, chip: Chip) -> Graph:
@@ -164,6 +170,19 @@ def _options_by_chip(graphs: Sequence[Graph], chips: Sequence[Chip]) -> dict[str
             ]
             options[name] = ",".join(values)
     return options
+
+
+def dump_options(graph: Graph, kind: str) -> Iterator[tuple[str, str]]:
+    """Those of the compile; what counts for a DLC alone; not what only a device could run with."""
+    here = kind not in RUN_HERE
+    for name, text in _compile_options(graph):
+        if here or not BY_NAME[name].hosts or HOST in BY_NAME[name].hosts:
+            yield name, text
+    if kind == DLC:
+        for name, value in sorted(graph.options.get(NAME, {}).items()):
+            text = spelling(BY_NAME[name], value)
+            if BY_NAME[name].scope is Scope.DUMP and text != BY_NAME[name].default:
+                yield name, text
 
 
 def _reads_back(graph: Graph, chip: Chip) -> dict[str, Json]:

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from qnnbuild.digest import digest_file
+from qnnbuild.work import run_bundle
 from qnnbuild.work.card import card
 from qnnbuild.work.license_text import read_license
 from qnnbuild.work.manifest import GraphFacts, manifest, manifest_text
+from qnnbuild.work.on_cpu import accounted
 from qnnbuild.work.run import Run, WorkError
 
 LICENSE = "LICENSE.txt"
 CARD = "README.md"
 MANIFEST = "manifest.json"
+RUN = "run.py"
+ITS_OPTIONS = re.compile(r"^(RUN: .*) = \{\}", re.MULTILINE)
 
 
 def bundle(run: Run) -> None:
@@ -24,6 +29,8 @@ def bundle(run: Run) -> None:
     _take_contexts(run, out)
     graphs = {stem: _graph(run, stem) for stem in run.params["graphs"]}
     (out / LICENSE).write_text(_license(run), encoding="utf-8", newline="\n")
+    if any(name.endswith(".onnx") for graph in graphs.values() for name in graph.files):
+        (out / RUN).write_text(_program(run), encoding="utf-8", newline="\n")
     _take_files(run, out)
     provenance = _json(run.inputs["provenance"] / "provenance.json")
     text = card(manifest(run.params, graphs, {}, provenance))
@@ -55,7 +62,31 @@ def _graph(run: Run, stem: str) -> GraphFacts:
             for chip in run.params["graphs"][stem].get("singles", ())
         },
         quantization=_json_of(run, f"quantization-{stem}"),
+        **_on_cpu(run, stem, facts),
     )
+
+
+def _program(run: Run) -> str:
+    """run.py: the same for every bundle but for the options that its graphs run with."""
+    options = {name: graph["run"] for name, graph in run.params["graphs"].items()}
+    written = json.dumps(options, indent=4, sort_keys=True)  # texts only: Python reads it, too
+    text = Path(run_bundle.__file__).read_text(encoding="utf-8")
+    return ITS_OPTIONS.sub(lambda found: f"{found[1]} = {written}", text, count=1)
+
+
+def _on_cpu(run: Run, name: str, facts: Mapping[str, Any]) -> dict[str, Any]:
+    """What the CPU runs of a graph, where an op trace tells; both sources have to say the same."""
+    if f"trace-{name}" not in run.inputs:
+        return {}
+    trace = _json(run.inputs[f"trace-{name}"] / "op_trace.json")
+    nodes, differs = accounted(facts["cpu_nodes"], trace["on_cpu"])
+    if differs:
+        count = "1 node" if len(differs) == 1 else f"{len(differs)} nodes"
+        told = ", ".join(f"{o['node']} ({o['operator']}), only in {o['only_in']}" for o in differs)
+        run.warn(
+            f"op trace and ctx.onnx of '{name}' differ in {count} on the CPU: {told}", place="graph"
+        )
+    return {"on_cpu": nodes, "on_cpu_differs": differs}
 
 
 def _take_files(run: Run, out: Path) -> None:

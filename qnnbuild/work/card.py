@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from qnnbuild.work.bars import limit
+from qnnbuild.work.card_run import how_to_run
 
 Manifest = Mapping[str, Any]
 
@@ -20,6 +21,8 @@ KNOWN_LICENSES = frozenset(
     }
 )
 
+SHOWN_NODES = 20
+
 
 def card(manifest: Manifest) -> str:
     """Markdown with the front matter that model hubs read."""
@@ -28,7 +31,7 @@ def card(manifest: Manifest) -> str:
         f"# {_title(manifest)}",
         *_introduction(manifest),
         "## Run it",
-        *_how_to_run(manifest),
+        *how_to_run(manifest),
         "## Inputs and outputs",
         *(block for name in manifest["graphs"] for block in _borders(manifest, name)),
         "## Numbers",
@@ -78,34 +81,6 @@ def _chip(chip: Mapping[str, Any]) -> str:
     return f"**{chip['name']}**{names}: {htp}"
 
 
-def _how_to_run(manifest: Manifest) -> Iterator[str]:
-    graphs = [graph for graph in manifest["graphs"].values() if graph["onnx"]]
-    if not graphs:
-        yield "Load the `.bin` file with the QNN runtime that stands under Provenance."
-        return
-    first, *others = graphs
-    options = {"backend_type": "htp", **first["run_time_options"]}
-    yield "With ONNX Runtime and its QNN plugin, on the device, all files in one folder:"
-    yield "\n".join(
-        [
-            "```python",
-            "import onnxruntime as ort",
-            "import onnxruntime_qnn",
-            "",
-            'name = "QNNExecutionProvider"',
-            "ort.register_execution_provider_library(name, onnxruntime_qnn.get_library_path())",
-            "devices = [d for d in ort.get_ep_devices() if d.ep_name == name]",
-            "options = ort.SessionOptions()",
-            f"options.add_provider_for_devices(devices, {json.dumps(options, sort_keys=True)})",
-            f"session = ort.InferenceSession({json.dumps(first['onnx'])}, options)",
-            "```",
-        ]
-    )
-    if others:
-        names = ", ".join(_code(graph["onnx"]) for graph in others)
-        yield f"The other graphs load alike: {names}."
-
-
 def _borders(manifest: Manifest, name: str) -> Iterator[str]:
     graph = manifest["graphs"][name]
     if len(manifest["graphs"]) > 1:
@@ -133,11 +108,25 @@ def _numbers(manifest: Manifest) -> Iterator[str]:
             numbers = [f"{found['sqnr_db']} dB", f"{found['max_abs_up_to']:g}"]
             rows.append([_code(name), _code(output), *numbers, comparison["samples"]])
         if graph["on_cpu"]:
-            kinds = ", ".join(sorted({one["operator"] for one in graph["on_cpu"]}))
-            yield f"Nodes of {_code(name)} that run on the CPU: {len(graph['on_cpu'])} ({kinds})."
+            yield from _on_cpu(name, graph)
     if rows:
         yield "The graph as it was compiled against the original, both on the CPU:"
         yield _table(["graph", "output", "SQNR", "largest error up to", "samples"], rows)
+
+
+def _on_cpu(name: str, graph: Mapping[str, Any]) -> Iterator[str]:
+    nodes = graph["on_cpu"]
+    kinds = ", ".join(sorted({one["operator"] for one in nodes}))
+    share = graph["context"].get("cpu_share_of_multiply_adds")
+    told = "" if share is None else f", {share:.2%} of the multiply-adds"
+    yield f"Nodes of {_code(name)} that run on the CPU: {len(nodes)} ({kinds}){told}."
+    rows = [
+        [_code(n["node"]), n["operator"], n.get("reason") or n.get("why") or "–"]
+        for n in nodes[:SHOWN_NODES]
+    ]
+    yield _table(["node", "operator", "why"], rows)
+    if len(nodes) > SHOWN_NODES:
+        yield f"The other {len(nodes) - SHOWN_NODES} stand in `manifest.json`."
 
 
 def _verified(manifest: Manifest) -> Iterator[str]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from qnnbuild.work.context_ort import context
+from qnnbuild.work.deadlines import Late, deadline
 from qnnbuild.work.metric import metric
 from qnnbuild.work.run import Run, WorkError
 from qnnbuild.work.verdict import verdict
@@ -18,7 +20,9 @@ Work = Callable[[Run], None]
 def expected(run: Run) -> None:
     """Inputs of context, verify and metric (their code as "code-NAME") → output "failure".
 
-    `params`: each one's own, verify and verdict None where nothing is run; reason, issue.
+    `params`: each one's own, verify and verdict None where nothing is run; reason, issue;
+    deadline_s of each step. A step that is late has failed: the deadline is in the key, so that
+    one that is given more time is tried again.
     """
     failed = _failure(run)
     if failed is None:
@@ -73,7 +77,8 @@ def _metrics(run: Run, made: Mapping[str, Path]) -> dict[str, Path]:
             "samples": run.inputs["samples"],
         }
         outputs = {"values": _folder(f"metric-{name}/values")}
-        metric(Run(params=params, inputs=shown, outputs=outputs))
+        with _in_time(run.params["deadline_s"]):
+            metric(Run(params=params, inputs=shown, outputs=outputs))
         found[f"values-{name}"] = outputs["values"]
     return found
 
@@ -94,9 +99,23 @@ def _do(
         inputs={**made, **{given_one: run.inputs[given_one] for given_one in given}},
         outputs=found,
     )
-    work(one)
+    with _in_time(run.params["deadline_s"]):
+        work(one)
     run.peak_bytes = max(run.peak_bytes, one.peak_bytes)
     return found
+
+
+@contextmanager
+def _in_time(seconds: float) -> Iterator[None]:
+    try:
+        with deadline(seconds):
+            yield
+    except Late:
+        raise WorkError(
+            f"it took longer than its deadline of {seconds:g} s",
+            place="deadline",
+            hint="give it more with `deadline:` in the recipe",
+        ) from None
 
 
 def _folder(name: str) -> Path:

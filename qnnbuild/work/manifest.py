@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,6 +21,8 @@ class GraphFacts:
     singles: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """For a binary of several chips: the verdict on each chip's single binary."""
     quantization: Mapping[str, Any] | None = None
+    on_cpu: Sequence[Mapping[str, Any]] | None = None  # with an op trace: {node, operator, reason}
+    on_cpu_differs: Sequence[Mapping[str, Any]] = ()  # what only one source has, and which
 
 
 def manifest(
@@ -75,7 +77,7 @@ def _graph(
         "onnx": onnx,
         "files": list(facts.files),
         "precision": graph["precision"],
-        "inputs": facts.report["inputs"],
+        "inputs": [_input(one, graph["ranges"]) for one in facts.report["inputs"]],
         "outputs": facts.report["outputs"],
         # of the ONNX file and its side files: digest of {name: sha256}
         "source": {**graph["source"], "digest": source_digest},
@@ -85,9 +87,10 @@ def _graph(
         "verified": {"on": graph["run_on"], **facts.verdict} if facts.verdict else _worst(facts),
         # no host runs a binary for several chips: these are about each chip's single one
         **({"verified_singles": dict(facts.singles)} if facts.singles else {}),
-        # what the compiler did, where it tells; else what prepare foresaw
-        "on_cpu": facts.facts.get("cpu_nodes", facts.report["on_cpu"]),
-        "run_time_options": graph["run_time_options"],
+        # what an app gives the runtime: options of the provider, the session, each run, and dynamic
+        "run": graph["run"],
+        "on_cpu": _on_cpu(facts),
+        "on_cpu_differs": list(facts.on_cpu_differs),
         "context": dict(facts.facts),
         "prepared": graph["prepared"],
         "compiled": graph["compiled"],
@@ -107,3 +110,16 @@ def _lowest(verdict: Mapping[str, Any]) -> float:
         one["sqnr_db"] for one in verdict["outputs"].values() if one.get("sqnr_db") is not None
     ]
     return min(found, default=float("inf"))
+
+
+def _input(told: Mapping[str, Any], ranges: Mapping[str, Any]) -> dict[str, Any]:
+    """As prepare tells it, and where random numbers for it lie, if the recipe says so."""
+    between = ranges.get(told["name"])
+    return {**told, "range": between} if between else dict(told)
+
+
+def _on_cpu(facts: GraphFacts) -> Any:
+    """What the compiler did, where it tells; else what prepare foresaw."""
+    if facts.on_cpu is not None:
+        return list(facts.on_cpu)
+    return facts.facts.get("cpu_nodes", facts.report["on_cpu"])

@@ -143,14 +143,17 @@ def _has_classes(reference: Array) -> bool:
 def _ranks(answer: Array, reference: Array) -> tuple[int, ...]:
     """How many rows have their best class at rank 1, …, MOST_K, and behind that.
 
-    Rows in which all values are equal have no best class and are left out.
+    Of equal values the first counts as the better one, as `argmax` has it: that is what users get.
+    Rows of the reference in which all values are equal have no best class and are left out.
     """
     a = answer.reshape(-1, answer.shape[-1])
     b = reference.reshape(-1, reference.shape[-1])
     said = b.max(axis=1) > b.min(axis=1)
     a, b = np.where(np.isnan(a), -np.inf, a)[said], b[said]
-    best = np.take_along_axis(a, b.argmax(axis=1)[:, None], axis=1)
-    rank = np.count_nonzero(a > best, axis=1)
+    chosen = b.argmax(axis=1)[:, None]
+    best = np.take_along_axis(a, chosen, axis=1)
+    before = np.arange(a.shape[1]) < chosen
+    rank = np.count_nonzero((a > best) | ((a == best) & before), axis=1)
     # an answer that is the same for every class has chosen none
     rank[(a == best).all(axis=1)] = MOST_K
     return tuple(int(n) for n in np.bincount(np.minimum(rank, MOST_K), minlength=MOST_K + 1))

@@ -25,8 +25,9 @@ NOT_MADE = "not-made"
 
 
 def attempt(run: Run) -> None:
-    """Inputs "model", "names", "feeds" → "model", "quantization", "numbers".
+    """Inputs "model", "names", "feeds", "samples" → "model", "quantization", "numbers".
 
+    Ranges come from the feeds, numbers from the samples: those that the verdict is about.
     `params`: {word, lifts: layers to lift or 0, quantization: None for the float model}. Input
     "decision" is there for all but the first, "sensitivity" for those that lift.
     """
@@ -70,7 +71,7 @@ def _quantize(run: Run, lifted: Sequence[Mapping[str, Any]]) -> None:
     quantize(one)
     trial = Trial(
         model=run.inputs["model"] / "model.onnx",
-        samples=feed_files(run.inputs["feeds"]),
+        samples=feed_files(run.inputs["samples"]),
         folder=Path("answers"),
     )
     measured = trial.on_cpu(run.outputs["model"] / "model.onnx")

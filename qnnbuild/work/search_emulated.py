@@ -12,7 +12,7 @@ from qnnbuild.work.trying import Trial
 
 
 def emulated(run: Run) -> None:
-    """Inputs "model" (float), "attempt" (quantized), "feeds", "decision" → output "numbers".
+    """Inputs "model" (float), "attempt" (quantized), "samples", "decision" → output "numbers".
 
     `params`: {soc_model, options, cpu_fallback}.
     """
@@ -21,7 +21,7 @@ def emulated(run: Run) -> None:
     if found["made"]:
         trial = Trial(
             model=run.inputs["model"] / "model.onnx",
-            samples=feed_files(run.inputs["feeds"]),
+            samples=feed_files(run.inputs["samples"]),
             folder=Path("answers"),
         )
         outputs, why_not = trial.on_emulator(run.inputs["attempt"] / "model.onnx", run.params)

@@ -14,7 +14,7 @@ from qnnbuild.work.bars import check_names, excused, judge_outputs
 from qnnbuild.work.run import Run
 
 MARGIN_DB = 1.0
-"""What a try must have above the bar, since the samples of the verdict may be others."""
+"""What a try must have above the bar: the verdict may be about more samples, on another chip."""
 
 CPU, EMULATOR = "CPU", "HTP emulator"
 

@@ -111,10 +111,25 @@ def _line(bar: Bar) -> str:
 
 
 def _worst(numbers: Mapping[str, Any], first: Bar) -> str | None:
-    """The output that is furthest below its own bar, and its worst sample; None for a metric."""
+    """The output that is furthest below its own bar, and its worst sample by that bar.
+
+    None for a metric.
+    """
     outputs = numbers["recorded"] if first.against == "recorded" else numbers["outputs"]
     if first.of not in outputs or first.what.startswith("at_"):
         return None
-    worst = outputs[first.of]["worst"]
+    sample, worst = _worst_sample(outputs[first.of], first.what)
     told = ", ".join(form.format(worst[what]) for what, form in SHOWN.items() if what in worst)
-    return f"{first.of}, sample {worst['sample']}: {told}"
+    return f"{first.of}, sample {sample}: {told}"
+
+
+def _worst_sample(output: Mapping[str, Any], what: str) -> tuple[str, Mapping[str, Any]]:
+    """Its name and numbers; the one with the lowest SQNR may not have the largest error."""
+    worst = output["worst"]
+    if what not in ("max_abs_error", "max_rel_error"):
+        return worst["sample"], worst
+    samples: Mapping[str, Mapping[str, Any]] = output["samples"]
+    found = max(samples, key=lambda name: samples[name]["max_abs"], default=None)
+    if found is None or samples[found]["max_abs"] <= worst["max_abs"]:
+        return worst["sample"], worst
+    return found, samples[found]

@@ -24,5 +24,7 @@ for file in sorted(Path(samples).glob("*.npz")):
 told = {}
 for n in names:
     noise = np.subtract(a[n], b[n])
-    told[n] = [10 * np.log10(np.sum(np.square(b[n])) / np.sum(noise**2)), float(np.max(abs(noise)))]
+    sqnr = 10 * np.log10(np.sum(np.square(b[n])) / np.sum(noise**2))
+    top1 = np.mean(np.argmax(a[n], axis=-1) == np.argmax(b[n], axis=-1))
+    told[n] = [float(f"{number:.6g}") for number in (sqnr, np.max(abs(noise)), top1)]
 sys.stdout.write("\n" + json.dumps(told) + "\n")

@@ -94,11 +94,12 @@ class SmallRepo:
         return sorted(path.name for path in (self.root / ".qnnbuild" / "tmp").iterdir())
 
     def files(self, folder: str = "build") -> dict[str, bytes]:
+        """All but the report, which tells how long each build took."""
         top = self.root / folder
         return {
             path.relative_to(top).as_posix(): path.read_bytes()
             for path in sorted(top.rglob("*"))
-            if path.is_file()
+            if path.is_file() and path.name != "report.html"
         }
 
 

@@ -72,6 +72,23 @@ def test_options_reach_the_compiler_and_are_read_back(workers: Workers, tmp_path
     assert made.facts["settings"]["vtcm_size"] == str(2 << 20)
 
 
+def test_options_that_an_app_says_again_or_nobody_documents_give_a_whole_binary(
+    workers: Workers, tmp_path: Path
+):
+    wanted = (
+        "enable_htp_shared_memory_allocator",
+        "enable_htp_graph_splitting",
+        "enable_htp_fp16_clamp_overflow",
+        "extended_udma",
+    )
+    options = {"ort": dict.fromkeys(wanted, True)}
+    made = compiled(workers, tmp_path / "run", tiny_conv(), "SM8850", options=options)
+
+    assert made.warnings == []
+    assert made.facts["options"] == dict.fromkeys(wanted, "1")
+    assert made.facts["outputs"] == [{"name": "scores", "dtype": "float32", "shape": [1, 10]}]
+
+
 def test_the_binary_can_be_inside_the_ctx_onnx(workers: Workers, tmp_path: Path):
     made = compiled(workers, tmp_path / "run", tiny_conv(), embed=True)
 

@@ -7,12 +7,15 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import onnx
 import pytest
+from onnx import numpy_helper
 
 from qnnbuild.digest import digest_file
 from tests.e2e.small_repo import SmallRepo
-from tests.models import scale_bytes, scale_model, with_erf, write_with_side_file
+from tests.graphs import model
+from tests.models import scale_bytes, scale_model, tiny_qdq, with_erf, write_with_side_file
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "mistakes"
 RECIPE = """\
@@ -48,11 +51,11 @@ RECIPES = {
 
 
 def _symbolic(path: Path) -> None:
-    model = scale_model(size=64)
-    dimension = model.graph.input[0].type.tensor_type.shape.dim[0]
+    scale = scale_model(size=64)
+    dimension = scale.graph.input[0].type.tensor_type.shape.dim[0]
     dimension.ClearField("dim_value")
     dimension.dim_param = "batch"
-    onnx.save(model, str(path))
+    onnx.save(scale, str(path))
 
 
 def _side_file_cut(path: Path) -> None:
@@ -96,6 +99,31 @@ def _no_such_licence_member(path: Path) -> None:
     _repo_recipe(path, told.replace("license: MIT", "license: {spdx: MIT, member: m/LICENSE}"))
 
 
+def _calibrated(path: Path, *samples: float) -> None:
+    """A graph in 8 bits whose calibration is the same number everywhere, file by file."""
+    told = "g: {precision: w8a8, calibration: ../calib/*.npz}"
+    _repo_recipe(path, RECIPE.replace("g: {}", told))
+    folder = path.parents[1] / "calib"
+    folder.mkdir()
+    for number, value in enumerate(samples):
+        array = np.linspace(-1, 1, 64, dtype=np.float32)[None] * np.float32(value)
+        np.savez(folder / f"{number}.npz", x=array)
+
+
+def _beyond_fp16(path: Path) -> None:
+    big = np.full((64, 64), 1e5, np.float32)
+    text = "g (float[1, 64] x) => (float[1, 64] y) { [sum] y = MatMul (x, w) }"
+    onnx.save(model(text, w=big), str(path))
+
+
+def _scale_of_zero(path: Path) -> None:
+    _repo_recipe(path, RECIPE.replace("g: {}", "g: {precision: qdq}"))
+    quantized = tiny_qdq()
+    scale = next(t for t in quantized.graph.initializer if t.name.endswith("scale"))
+    scale.CopyFrom(numpy_helper.from_array(np.zeros((), np.float32), scale.name))
+    onnx.save(quantized, str(path))
+
+
 POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:abc\nsize 12345\n"
 MODELS: dict[str, Callable[[Path], object]] = {
     "a-dimension-with-a-name": _symbolic,
@@ -105,6 +133,10 @@ MODELS: dict[str, Callable[[Path], object]] = {
     "a-pointer-of-git-lfs": lambda path: path.write_text(POINTER),
     "a-web-page": lambda path: path.write_text("<!doctype html><title>Sign in</title>"),
     "an-operator-that-the-npu-has-not": lambda path: onnx.save(with_erf(), str(path)),
+    "calibration-of-zeros": lambda path: _calibrated(path, 1, 0),
+    "calibration-with-a-nan": lambda path: _calibrated(path, 1, float("nan")),
+    "a-scale-of-zero": _scale_of_zero,
+    "a-weight-beyond-fp16": _beyond_fp16,
     "no-such-requirements": _exported,
     "loose-requirements": _loose_requirements,
     "no-such-licence-member": _no_such_licence_member,
@@ -113,6 +145,9 @@ EXIT_CODES = {
     **dict.fromkeys(RECIPES, 2),
     **dict.fromkeys(MODELS, 4),
     "a-dimension-with-a-name": 2,
+    "calibration-of-zeros": 2,
+    "a-weight-beyond-fp16": 2,
+    "calibration-with-a-nan": 2,
     "no-such-requirements": 2,
     "loose-requirements": 2,
     "no-such-licence-member": 2,

@@ -89,6 +89,13 @@ def test_the_index_leads_every_chip_to_the_one_folder(built: SmallRepo):
     assert paths == dict.fromkeys(["SM8550", "SM8650", "SM8750"], "several/multi")
 
 
+def test_its_run_py_says_that_the_emulator_loads_no_such_file(built: SmallRepo):
+    done = built.run([sys.executable, str(built.root / BUNDLE / "run.py")])
+
+    assert done.code == 4
+    assert done.err == "run.py: the binary is for several chips; the emulator loads none such\n"
+
+
 def test_a_second_build_of_it_is_the_same_to_the_byte(built: SmallRepo, tmp_path: Path):
     """The plugin writes the time of day into such a file; what ships has none."""
     again = built.copy(tmp_path / "elsewhere")

@@ -25,7 +25,7 @@ graphs:
   g:
     precision: {{auto: [w8a8, w8a16], per_channel: false}}
     calibration: ../samples/*.npz
-    verify: {{chips: none, {bars}}}
+    verify: {{chips: none, inputs: ../samples/*.npz, {bars}}}
 """
 pytestmark = pytest.mark.slow
 WORD = auto_word(Quantization(per_channel=False), AUTO_FROM)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +12,7 @@ import pytest
 from qnnbuild.digest import digest_bytes
 from qnnbuild.work.npz import read_npz
 from qnnbuild.work.run import WorkError
-from tests.e2e.verifying import Built, built, judged, normal, verified
+from tests.e2e.verifying import Built, built, by_hand, judged, normal, numbers_of, verified
 from tests.graphs import model
 from tests.models import tiny_conv, tiny_qdq, two_branch, with_erf
 
@@ -52,20 +50,11 @@ def test_each_output_is_measured_over_all_samples_and_at_its_worst(branches: Bui
 
 
 def test_a_plain_script_has_the_same_numbers(branches: Built) -> None:
-    argv = [
-        *(sys.executable, str(Path(__file__).with_name("by_hand.py")), str(branches.ctx), "69"),
-        *(str(branches.folder / "samples"), str(branches.out("reference", "reference"))),
-    ]
-    done = subprocess.run(argv, check=True, capture_output=True, text=True, timeout=120)
-    told = {
-        name: [float(f"{number:.6g}") for number in numbers]
-        for name, numbers in json.loads(done.stdout.splitlines()[-1]).items()
-    }
+    told = by_hand(
+        branches.ctx, branches.folder / "samples", branches.out("reference", "reference")
+    )
 
-    assert told == {
-        name: [output["all"]["sqnr_db"], output["all"]["max_abs"]]
-        for name, output in branches.numbers["outputs"].items()
-    }
+    assert told == numbers_of(branches.numbers)
 
 
 def test_the_answers_are_kept_by_name(branches: Built) -> None:

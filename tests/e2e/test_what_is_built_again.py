@@ -177,6 +177,23 @@ def test_a_changed_option_runs_the_contexts_of_its_graph(repo: SmallRepo) -> Non
     assert sorted(done.ran) == sorted([*(f"context/three/a@{c}" for c in CHIPS), *BUNDLES])
 
 
+def test_how_a_graph_runs_makes_bundles_and_nothing_else(repo: SmallRepo, base: SmallRepo) -> None:
+    run = "run: {perf_mode: burst, workload_type: Efficient}"
+    option = "options: {ort: {htp_performance_mode: burst}}"
+    some = "only: {SM8750: {run: {rpc_control_latency: 100}}}"
+    repo.recipe("three", RECIPE.replace("a: {}", f"a: {{{run}, {option}, {some}}}"))
+    done = repo.doit()
+    before = base.files()
+    different = {name for name, data in repo.files().items() if before[name] != data}
+
+    assert (done.code, sorted(done.ran)) == (0, BUNDLES)
+    assert different == {
+        "index.json",
+        *(f"three/{chip}/{name}" for chip in CHIPS for name in ("manifest.json", "run.py")),
+        *(f"three/{chip}/README.md" for chip in CHIPS),  # it shows how
+    }
+
+
 def test_what_only_users_read_runs_the_bundles(repo: SmallRepo) -> None:
     repo.recipe("three", f"description: Three of them.\n{RECIPE}")
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import json
+import subprocess
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -154,6 +156,22 @@ def judged(made: Built, bars: Mapping[str, float], into: str = "verdict") -> dic
     path = made.folder / into / "out" / "verdict" / "verdict.json"
     found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return found
+
+
+def by_hand(ctx: Path, samples: Path, references: Path) -> dict[str, list[float]]:
+    """What a plain script finds, which knows nothing of qnnbuild; for the chip SM8750."""
+    script = Path(__file__).with_name("by_hand.py")
+    argv = [sys.executable, str(script), str(ctx), str(CHIPS["SM8750"].soc_model)]
+    argv += [str(samples), str(references)]
+    done = subprocess.run(argv, check=True, capture_output=True, text=True, timeout=300)
+    told: dict[str, list[float]] = json.loads(done.stdout.splitlines()[-1])
+    return told
+
+
+def numbers_of(numbers: Mapping[str, Any]) -> dict[str, list[float]]:
+    """The same of numbers.json: SQNR, max abs error and top-1 agreement of each output."""
+    told = {name: output["all"] for name, output in numbers["outputs"].items()}
+    return {n: [one["sqnr_db"], one["max_abs"], one["top"]["1"]] for n, one in told.items()}
 
 
 def normal(shapes: Mapping[str, tuple[int, ...]], count: int = 2) -> Samples:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from qnnbuild.cli import main
+from qnnbuild.work.on_cpu import accounted
 
 NODE = {"node": "ceil", "operator": "Ceil", "reason": "no kernel"}
 
@@ -77,6 +78,20 @@ def test_more_work_on_the_cpu_is_an_error(sides: Path, capsys: pytest.CaptureFix
         "vad@SM8750  g      CPU share of multiply-adds  0       0.25         WORSE",
     ]
     assert "2 of 2 changes are for the worse: vad@SM8750 g: CPU nodes" in said.err
+
+
+def test_a_node_that_an_op_trace_finds_on_the_cpu_is_a_rise(
+    sides: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    left = [{"node": "Erf_3", "operator": "Erf", "reason": None}]
+    traced = [{"node": "/gelu/Erf", "operator": "Erf", "reason": "no", "runtime_name": "Erf_3"}]
+    nodes, _ = accounted(left, traced)
+    written(sides / "a", manifest())
+    written(sides / "b", manifest(cpu=tuple(nodes)))
+    code, found = changes(capsys, "a", "b")
+
+    assert code == 5
+    assert found == [["CPU nodes", [], ["/gelu/Erf (Erf)"], True]]
 
 
 def test_less_work_on_the_cpu_is_none(sides: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -308,14 +308,19 @@ def test_a_build_of_some_keeps_the_files_that_the_others_share(checkout: Checkou
     assert checkout.look().recipes is None
 
 
-def test_each_checkout_has_its_own_gate_in_a_shared_store(
+def test_a_checkouts_gate_stays_in_it_when_the_store_is_elsewhere(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("QNNBUILD_STORE", str(tmp_path / "store"))
-    one, other = (gate.gate_file(tmp_path / name) for name in ("one", "other"))
 
-    assert one.parent == other.parent == tmp_path / "store"
-    assert one != other
+    assert gate.gate_file(tmp_path / "one") == tmp_path / "one" / ".qnnbuild" / "gate"
+
+
+def test_another_store_opens_the_gate(checkout: Checkout, monkeypatch: pytest.MonkeyPatch) -> None:
+    checkout.shut()
+    monkeypatch.setenv("QNNBUILD_STORE", "elsewhere")
+
+    assert checkout.look().recipes is None
 
 
 def test_a_link_to_itself_beside_the_recipes_hides_none(checkout: Checkout) -> None:

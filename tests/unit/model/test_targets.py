@@ -18,6 +18,7 @@ from qnnbuild.model.recipe import (
     License,
     OutputSpec,
     PypiSource,
+    RunOptions,
     Samples,
     Source,
     Target,
@@ -245,6 +246,41 @@ def test_defaults_of_the_repo_stand_below_what_the_recipe_says() -> None:
     assert target.bundle == BundleOptions(files=("NOTICE",))
     assert target.graphs[0].precision == "fp32"
     assert target.graphs[0].options == {"ort": {"a": 1, "b": 2}}
+
+
+def test_how_a_graph_runs_has_defaults_and_differs_by_chip_and_variant() -> None:
+    settings = read_settings("defaults: {graph: {run: {perf_mode: balanced}}}\n")
+    text = HEAD + FILE + "variants: {latency: [100, 200]}\ngraphs:\n  g:\n"
+    text += "    run: {rpc_control_latency: '{latency}', workload_type: Efficient}\n"
+    text += (
+        "    only: {SM8750: {run: {perf_mode: burst}}, '200': {run: {workload_type: Default}}}\n"
+    )
+    found = {
+        f"{target.variant}@{target.chip.name}": target.graphs[0].run
+        for target in targets(text, settings)
+    }
+
+    assert found == {
+        "100@SM8550": RunOptions(
+            perf_mode="balanced", rpc_control_latency=100, workload_type="Efficient"
+        ),
+        "100@SM8750": RunOptions(
+            perf_mode="burst", rpc_control_latency=100, workload_type="Efficient"
+        ),
+        "200@SM8550": RunOptions(
+            perf_mode="balanced", rpc_control_latency=200, workload_type="Default"
+        ),
+        "200@SM8750": RunOptions(
+            perf_mode="burst", rpc_control_latency=200, workload_type="Default"
+        ),
+    }
+
+
+def test_an_axis_that_only_says_how_to_run_makes_no_other_graph() -> None:
+    text = HEAD + FILE + "variants: {mode: [burst, balanced]}\n"
+    text += "graphs: {g: {run: {perf_mode: '{mode}'}}}\n"
+
+    assert {target.graphs[0].axes_used for target in targets(text)} == {()}
 
 
 def test_a_changed_comment_changes_no_target() -> None:

@@ -14,8 +14,10 @@ from qnnbuild.model.recipe import (
     FileSource,
     Graph,
     HubSource,
+    InputSpec,
     License,
     PypiSource,
+    RunOptions,
     Target,
     UrlSource,
 )
@@ -34,7 +36,9 @@ CHIP = Chip(
 GRAPH = Graph(
     name="vad",
     source=PypiSource(pypi="silero-vad==6.2.3", member="m.onnx", sha256=SHA),
+    inputs={"x": InputSpec(range=(0.0, 3.0)), "state": InputSpec(shape=(1, 8))},
     options={"ort": {"htp_performance_mode": "burst"}},
+    run=RunOptions(perf_mode="high_performance"),
 )
 TARGET = Target(
     model="silero-vad",
@@ -83,9 +87,29 @@ def test_the_licence_is_a_file_of_the_repo_or_came_with_the_source():
 def test_options_for_the_run_time_reach_the_bundle_and_nothing_before_it():
     action = bundle([TARGET], [PART], license_text=None)
 
-    assert action.params["graphs"]["vad"]["run_time_options"] == {  # type: ignore[index, call-overload]
-        "htp_performance_mode": "burst"
+    assert action.params["graphs"]["vad"]["run"] == {  # type: ignore[index, call-overload]
+        "provider_options": {"backend_type": "htp", "htp_performance_mode": "burst"},
+        "session_options": {"session.disable_cpu_ep_fallback": "1"},
+        "run_options": {
+            "qnn.perf_mode": "high_performance",
+            "qnn.htp_perf_mode": "high_performance",
+        },
+        "dynamic_options": {},
     }
+
+
+def test_options_of_the_toolchain_ort_are_nothing_to_another_one():
+    action = bundle([replace(TARGET, toolchain="mine")], [PART], license_text=None)
+
+    assert action.params["graphs"]["vad"]["run"]["provider_options"] == {  # type: ignore[index, call-overload]
+        "backend_type": "htp"
+    }
+
+
+def test_the_ranges_of_inputs_reach_the_bundle():
+    action = bundle([TARGET], [PART], license_text=None)
+
+    assert action.params["graphs"]["vad"]["ranges"] == {"x": [0.0, 3.0]}  # type: ignore[index, call-overload]
 
 
 @pytest.mark.parametrize(

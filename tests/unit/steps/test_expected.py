@@ -68,8 +68,17 @@ def test_it_does_all_that_would_be_done_were_it_good() -> None:
         "verdict": good["verdict/silero/vad@SM8350"].params,
         "reason": "it overflows",
         "issue": "a/b#7",
+        "deadline_s": 900.0,
     }
     assert set(known.inputs) == {"model", "names", "samples", "reference", "code-wer"}
+
+
+def test_each_of_its_steps_has_the_deadline_that_it_would_have_alone() -> None:
+    known = replace(BAD, graphs=(replace(KNOWN, deadline_s=100.0),))
+    action = plan(known)["expect/silero/vad@SM8350"]
+
+    assert action.params["deadline_s"] == 100.0
+    assert action.deadline_s == 460.0  # context, verify, metric, verdict
 
 
 def test_it_is_only_compiled_where_nothing_is_to_be_run() -> None:

@@ -91,12 +91,14 @@ def test_each_try_is_an_action_and_stands_on_the_decision_about_the_one_before()
     before = NAMES[2].removeprefix("search/")
 
     assert tuple(n for n in names_of(plan) if n.startswith(("search", "sensitivity"))) == NAMES
-    assert set(first.inputs) == {"model", "names", "feeds"}
+    assert set(first.inputs) == {"model", "names", "feeds", "samples"}
+    assert first.inputs["samples"] == plan["verify/silero/vad@SM8750"].inputs["samples"]
     assert lifted.inputs["decision"] == OutputOf(action=f"judge/{before}", output="decision")
     assert lifted.inputs["sensitivity"] == OutputOf(action=NAMES[1], output="sensitivity")
     assert {source.action for source in lifted.inputs.values() if isinstance(source, OutputOf)} == {
         "prepare/silero/vad",
         "calibrate/silero/vad",
+        "samples/silero/vad",
         f"judge/{before}",
         NAMES[1],
     }

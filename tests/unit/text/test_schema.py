@@ -79,6 +79,13 @@ def test_what_is_said_for_editors_only_does_not_count() -> None:
     ]
 
 
+def test_what_only_an_editor_asks_for_is_not_asked_for_here() -> None:
+    closed = {"x-editor": True, "$ref": "beside.json"}  # which need not be there
+    rules = schema({"type": "object", "allOf": [closed]})
+
+    assert rules.check(node("a: 1")) == []
+
+
 def test_only_changed_parts_are_checked_again() -> None:
     rules = schema({"properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}})
     before = node("{a: x, b: 1}")

@@ -26,16 +26,18 @@ EMBEDDED = ContextOptions(embed=True)
 SETTABLE = settable()
 ELSEWHERE = [option for option in BY_NAME.values() if not option.settable]
 OF_OTHERS = {"genie_log_level"}  # of a backend that no recipe compiles for
-NEEDS_A_DUMP = {"skip_backend_op_validation"}
 
 
 def name_of(option: Option) -> str:
     return option.name
 
 
-def graph(options: Mapping[str, Scalar], *, fallback: str = "refuse") -> Graph:
+def graph(
+    options: Mapping[str, Scalar], *, fallback: str = "refuse", dumps: tuple[str, ...] = ()
+) -> Graph:
     return Graph(
         name="vad",
+        dumps=dumps,
         source=FileSource(file="vad.onnx"),
         cpu_fallback=fallback,
         options={"ort": options},
@@ -48,10 +50,11 @@ def problems(
     chip: Chip = PHONE,
     *,
     fallback: str = "refuse",
+    dumps: tuple[str, ...] = (),
     context: ContextOptions | None = None,
     versions: Versions = NEW,
 ) -> list[Problem]:
-    wanted = graph(options, fallback=fallback)
+    wanted = graph(options, fallback=fallback, dumps=dumps)
     return list(option_problems(wanted, chip, context or ContextOptions(), versions))
 
 
@@ -91,11 +94,13 @@ def with_partners(option: Option, value: Scalar) -> dict[str, Scalar]:
 
 @pytest.mark.parametrize("option", SETTABLE, ids=name_of)
 def test_each_good_value_passes_on_a_chip_and_system_that_have_it(option: Option):
-    if option.name in OF_OTHERS | NEEDS_A_DUMP:
+    if option.name in OF_OTHERS:
         return
     fallback = "allow" if "session.disable_cpu_ep_fallback" in _names(option.needs) else "refuse"
+    dumps = ("dlc",) if "dump_qnn_ir_dlc" in _names(option.needs) else ()
     for value in good_values(option):
-        assert problems(with_partners(option, value), NEWEST, fallback=fallback) == []
+        given = with_partners(option, value)
+        assert problems(given, NEWEST, fallback=fallback, dumps=dumps) == []
 
 
 @pytest.mark.parametrize("option", SETTABLE, ids=name_of)
@@ -162,6 +167,15 @@ def test_a_plugin_without_the_option_is_told_with_both_versions(option: Option):
     found = problems(with_partners(option, value), NEWEST, versions=OLD)
 
     assert any(" needs " in p.message and " is installed" in p.message for p in found)
+
+
+def test_what_a_recipe_says_another_way_may_be_too_new_as_well():
+    old = replace(NEW, plugin="2.3.0")
+
+    (problem,) = problems({}, dumps=("qnn_graph", "op_trace"), versions=old)
+
+    assert problem.message == "dumps: [op_trace] needs onnxruntime-qnn 2.4; 2.3.0 is installed"
+    assert problems({}, dumps=("qnn_graph", "op_trace")) == []
 
 
 def test_a_value_may_be_younger_than_its_option():
@@ -234,6 +248,13 @@ def test_a_mistyped_value_is_told_with_the_nearest_one():
     (problem,) = problems({"htp_performance_mode": "brust"})
 
     assert problem.hint == "did you mean 'burst'?"
+
+
+@pytest.mark.parametrize(("word", "hint"), [("yes", "write true"), ("Off", "write false")])
+def test_other_words_for_a_switch_are_told_as_true_and_false(word: str, hint: str):
+    (problem,) = problems({"enable_htp_spill_fill_buffer": word})
+
+    assert problem.hint == hint
 
 
 def test_systems_come_from_a_chips_market():

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import pytest
 
+from qnnbuild.model.chips import packaged_chips
+from qnnbuild.model.recipe import ContextOptions, FileSource, Graph
 from qnnbuild.toolchains.ort_option_rows import option_of, read_option_data
 from qnnbuild.toolchains.ort_options import (
     BY_NAME,
     Kind,
     Option,
+    Options,
     Scope,
     of_kind,
     option_data,
     settable,
 )
+from qnnbuild.toolchains.ortqnn import OrtQnn, run_time_options
 
 OPTIONS = tuple(BY_NAME.values())
 HOSTS = {"linux-x64", "windows-x64", "windows-arm64", "linux-arm64", "android-arm64"}
@@ -111,3 +115,15 @@ def test_a_wrong_row_is_told_by_its_name(change: dict[str, object], message: str
 def test_the_file_has_its_three_sections():
     with pytest.raises(ValueError, match="sections"):
         read_option_data("options: []\n")
+
+
+def test_a_graph_without_options_reads_no_data(monkeypatch: pytest.MonkeyPatch):
+    def read(_: Options) -> None:
+        pytest.fail("a plan without options has no use for what they are")
+
+    monkeypatch.setattr(Options, "_rows", read)
+    plain, chip = Graph(name="vad", source=FileSource(file="vad.onnx")), packaged_chips()["SM8750"]
+
+    assert list(OrtQnn().problems(plain, chip)) == []
+    assert OrtQnn().context(plain, chip, ContextOptions()).params["options"] == {}
+    assert run_time_options(plain) == {}

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+import pytest
+
 from qnnbuild.errors import Problem, Span
 from qnnbuild.model.chips import packaged_chips
 from qnnbuild.model.recipe import Chip, ContextOptions, FileSource, Graph, Scalar
+from qnnbuild.toolchains.ort_options import BY_NAME, Option, Scope, settable
 from qnnbuild.toolchains.ortqnn import OrtQnn, run_time_options
 
 CHIPS = packaged_chips()
@@ -144,3 +147,21 @@ def test_what_the_plugin_does_by_itself_in_this_recipe_changes_no_key():
 
 def test_two_names_of_one_chip_are_one_work():
     assert params(graph(), CHIPS["SA8540P"]) == params(graph(), CHIPS["SA8540"])
+
+
+@pytest.mark.parametrize("option", settable(), ids=lambda option: option.name)
+def test_an_option_is_in_the_key_when_it_changes_bytes_and_never_else(option: Option):
+    usual: dict[str, Scalar] = {"switch": 1, "number": 2, "path": "a.csv"}
+    others_than_default = [value for value in option.values if value != option.default]
+    value = others_than_default[0] if others_than_default else usual[option.form]
+    others = {p.name: p.values[0] for p in option.needs if BY_NAME[p.name].settable}
+    allowed = replace(graph(**others), cpu_fallback="allow")
+    given = replace(with_options("fp16", {**others, option.name: value}), cpu_fallback="allow")
+    off = option.name == "offload_graph_io_quantization"  # its default is 1
+    given = replace(given, options={"ort": {option.name: 0}}) if off else given
+
+    same = params(given, CHIPS["SC8480XP"]) == params(allowed, CHIPS["SC8480XP"])
+
+    assert same == (option.scope is not Scope.BYTES)
+    told = run_time_options(given)
+    assert (option.name in told) == (option.scope is Scope.RUN_TIME or option.at_run)

@@ -9,6 +9,7 @@ import pytest
 
 from qnnbuild.digest import digest_bytes
 from qnnbuild.report.index import index
+from qnnbuild.work import run_bundle
 from qnnbuild.work.bundle import bundle
 from qnnbuild.work.run import Run, WorkError
 
@@ -26,15 +27,30 @@ REPORT = {
     "on_cpu": [],
 }
 
+RUN = {
+    "provider_options": {"backend_type": "htp"},
+    "session_options": {"session.disable_cpu_ep_fallback": "1"},
+    "run_options": {},
+    "dynamic_options": {},
+}
+
 GRAPH = {
     "graph": "vad",
     "variant": "",
     "context": "vad",
     "precision": "fp16",
     "source": {"pypi": "silero-vad==6.2.3", "member": "silero_vad/m.onnx", "sha256": "5e" * 32},
-    "run_time_options": {},
+    "run": RUN,
+    "ranges": {"input|x": [0.0, 3.0]},
     "prepared": "prepare/silero-vad/vad",
     "compiled": "context/silero-vad/vad@SM8750",
+}
+
+BURST = {
+    "provider_options": {"backend_type": "htp", "htp_performance_mode": "burst"},
+    "session_options": {},
+    "run_options": {"qnn.perf_mode": "burst"},
+    "dynamic_options": {"ep.dynamic.workload_type": "Efficient"},
 }
 
 PARAMS: Mapping[str, Any] = {
@@ -142,8 +158,7 @@ def test_the_card_of_a_bundle(golden):
 def test_the_card_of_two_graphs_that_may_not_be_passed_on(golden):
     slow = {"operator": "ai.onnx:Erf", "node": "gelu", "reason": "not supported"}
     report = {**REPORT, "comparison": {"why_not": "it is random"}}
-    burst = {"run_time_options": {"htp_performance_mode": "burst"}}
-    two = {"vad": GRAPH, "head": {**GRAPH, "graph": "head", "context": "head", **burst}}
+    two = {"head": {**GRAPH, "graph": "head", "context": "head", "run": BURST}, "vad": GRAPH}
     run = staged(
         {
             "report-head/report.json": json.dumps(report),
@@ -187,6 +202,7 @@ def test_more_files_are_named_as_from_the_recipes_folder():
         "README.md",
         "lang/tokens.txt",
         "manifest.json",
+        "run.py",
         "shared/notes.txt",
         "vad_ctx.onnx",
         "vad_ctx_qnn.bin",
@@ -199,6 +215,7 @@ def test_more_files_are_named_as_from_the_recipes_folder():
         ("readme.md", "README.md"),
         ("manifest.json", "manifest.json"),
         ("License.txt", "LICENSE.txt"),
+        ("Run.py", "run.py"),
         ("vad_ctx.onnx", "vad_ctx.onnx"),
     ],
 )
@@ -210,6 +227,36 @@ def test_a_file_does_not_overwrite_the_bundles_own(name, own):
 
     assert caught.value.message == f"'recipes/{name}' would overwrite the bundle's own '{own}'"
     assert caught.value.place == "bundle.files"
+
+
+def test_the_program_beside_the_bundle_has_the_options_of_each_graph():
+    head = {**GRAPH, "graph": "head", "context": "head", "run": BURST}
+    bundle(staged({}, graphs={"head": head, "vad": GRAPH}))
+    program: dict[str, Any] = {"__name__": "run", "__file__": "run.py"}
+    exec(read("run.py"), program)
+
+    assert program["RUN"] == {"head": BURST, "vad": RUN}
+    assert program["RUN"] == {name: one["run"] for name, one in manifest()["graphs"].items()}
+
+
+def test_the_program_is_the_same_for_every_bundle_but_for_the_options():
+    bundle(staged({}))
+    package = Path(run_bundle.__file__).read_text(encoding="utf-8").splitlines()
+    written = read("run.py").splitlines()
+
+    assert [line for line in written if line in package] == [
+        line for line in package if not line.startswith("RUN: ")
+    ]
+
+
+def test_a_bundle_without_an_onnx_file_has_no_program():
+    told = {**facts("vad"), "files": {"vad_ctx_qnn.bin": {}}}
+    run = staged({"facts-vad/vad.json": json.dumps(told)})
+    Path("in/context-vad/vad_ctx.onnx").unlink()
+    bundle(run)
+
+    assert "run.py" not in made()
+    assert "QNN runtime" in read("README.md")
 
 
 def test_a_licence_text_gets_plain_line_ends():
@@ -271,3 +318,53 @@ def test_the_index_does_not_depend_on_the_order_of_bundles():
     backwards = json.dumps(index({"b": two, "a": one}))
 
     assert forwards == backwards
+
+
+ON_CPU = {"node": "/gelu/Erf", "operator": "Erf", "reason": "no Erf", "runtime_name": "Erf_3"}
+
+
+def traced(*nodes: dict[str, str]) -> Run:
+    """The compiled file has Erf_3 and a Cast on the CPU; the op trace has `nodes`."""
+    left = [
+        {"node": "Erf_3", "operator": "Erf", "reason": None},
+        {"node": "Cast_1", "operator": "Cast", "reason": None},
+    ]
+    told = {**facts("vad"), "cpu_nodes": left, "cpu_share_of_multiply_adds": 0.125}
+    return staged(
+        {
+            "facts-vad/vad.json": json.dumps(told),
+            "trace-vad/op_trace.json": json.dumps({"on_cpu": nodes}),
+            "trace-vad/qnn_op_trace.json": "{}",
+        }
+    )
+
+
+def test_nodes_on_the_cpu_have_name_and_reason_of_the_op_trace():
+    cast = {"node": "Cast_1", "operator": "Cast", "reason": "no Cast", "runtime_name": "Cast_1"}
+    run = traced(ON_CPU, cast)
+    bundle(run)
+
+    assert run.warnings == []
+    assert manifest()["graphs"]["vad"]["on_cpu"] == [
+        {"node": "/gelu/Erf", "operator": "Erf", "reason": "no Erf"},
+        {"node": "Cast_1", "operator": "Cast", "reason": "no Cast"},
+    ]
+    assert (
+        "Nodes of `vad` that run on the CPU: 2 (Cast, Erf), 12.50% of the multiply-adds.\n\n"
+        "| node | operator | why |\n| --- | --- | --- |\n"
+        "| `/gelu/Erf` | Erf | no Erf |\n| `Cast_1` | Cast | no Cast |\n"
+    ) in read("README.md")
+
+
+def test_where_op_trace_and_compiled_file_differ_that_is_told():
+    run = traced(ON_CPU)
+    bundle(run)
+    (notice,) = run.warnings
+
+    assert notice.message == (
+        "op trace and ctx.onnx of 'vad' differ in 1 node on the CPU: "
+        "Cast_1 (Cast), only in ctx.onnx"
+    )
+    assert manifest()["graphs"]["vad"]["on_cpu_differs"] == [
+        {"node": "Cast_1", "operator": "Cast", "only_in": "ctx.onnx"}
+    ]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import signal
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,7 @@ PARAMS: dict[str, Any] = {
     "verdict": {},
     "reason": "it overflows",
     "issue": "a/b#7",
+    "deadline_s": 60.0,
 }
 
 
@@ -57,6 +60,52 @@ def test_a_failure_is_kept_with_its_reason(
         "reason": "it overflows",
         "issue": "a/b#7",
     }
+
+
+@pytest.mark.parametrize("step", ["context", "verify"])
+def test_a_step_that_runs_into_its_deadline_has_failed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, step: str
+) -> None:
+    def hang(run: Run) -> None:
+        while True:
+            time.sleep(60)
+
+    monkeypatch.setitem(PARAMS, "deadline_s", 0.05)
+    found = expected(monkeypatch, tmp_path, {step: hang})
+
+    assert (found["step"], found["message"]) == (
+        step,
+        "it took longer than its deadline of 0.05 s",
+    )
+    assert found["reason"] == "it overflows"
+
+
+def test_a_bug_of_a_late_step_hides_no_deadline(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def hang(run: Run) -> None:
+        while True:
+            try:
+                time.sleep(60)
+            except Exception as error:
+                raise AssertionError("it took the deadline for an error of its own") from error
+
+    monkeypatch.setitem(PARAMS, "deadline_s", 0.05)
+
+    assert expected(monkeypatch, tmp_path, {"context": hang})["step"] == "context"
+
+
+def test_what_works_in_time_is_an_error_still(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def slow(run: Run) -> None:
+        time.sleep(0.01)
+        work(run)
+
+    with pytest.raises(WorkError, match="is known to fail, and works now"):
+        expected(monkeypatch, tmp_path, {"context": slow})
+
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
 
 
 def test_what_works_now_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

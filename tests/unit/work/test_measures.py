@@ -79,6 +79,16 @@ def test_an_answer_without_a_choice_agrees_with_nothing() -> None:
     assert told.agreement == (0.0,) * 10
 
 
+def test_of_classes_with_equal_scores_the_first_is_the_answer() -> None:
+    """8 bits give many classes one score; who takes the best one gets the first."""
+    tied = np.array([[0.5, 0.5, 0.0]])
+    first = compare_arrays(tied, np.array([[0.6, 0.4, 0.0]]))
+    second = compare_arrays(tied, np.array([[0.4, 0.6, 0.0]]))
+
+    assert first.agreement[:2] == (1.0, 1.0)
+    assert second.agreement[:2] == (0.0, 1.0)
+
+
 def test_rows_that_add_up_to_one_look_like_classes_and_others_do_not() -> None:
     shares = compare_arrays(B, np.array([[0.2, 0.5, 0.3]]))
     sound = compare_arrays(B, B, name="waveform")

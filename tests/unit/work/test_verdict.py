@@ -194,3 +194,19 @@ def test_a_graph_whose_outputs_are_all_excused_is_not_judged(tmp_path: Path) -> 
 def test_a_bar_for_an_output_that_is_not_there_holds_nothing(tmp_path: Path) -> None:
     with pytest.raises(WorkError, match="the graph has no output 'prop'"):
         judged(tmp_path, numbers(prob=44.8), {"outputs": {"prop": {"min_cosine": 0.9}}})
+
+
+def test_the_worst_sample_is_the_one_that_misses_this_bar(tmp_path: Path) -> None:
+    found = numbers(p=44.8)
+    found["outputs"]["p"]["samples"] = {
+        "000001": {"sqnr_db": 41.8, "max_abs": 0.1, "cosine": 0.99},
+        "000002": {"sqnr_db": 60.0, "max_abs": 0.5, "cosine": 0.99},
+    }
+    found["outputs"]["p"]["worst"]["max_abs"] = 0.1
+    with pytest.raises(WorkError) as caught:
+        judged(tmp_path, found, {"max_abs_error": 0.2})
+
+    assert caught.value.facts[-1] == (
+        "worst output",
+        "p, sample 000002: SQNR 60.0 dB, max abs error 0.5, cosine 0.99000",
+    )

@@ -1,0 +1,69 @@
+"""How to run a bundle: a part of its model card, from its manifest. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+KINDS = """\
+| of `run` | Python | C++ | Java |
+| --- | --- | --- | --- |
+| `provider_options` | `SessionOptions.add_provider_for_devices` | `SessionOptions::AppendExecutionProvider_V2` | `SessionOptions.addExecutionProvider` |
+| `session_options` | `SessionOptions.add_session_config_entry` | `SessionOptions::AddConfigEntry` | `SessionOptions.addConfigEntry` |
+| `run_options` | `RunOptions.add_run_config_entry` | `RunOptions::AddConfigEntry` | `RunOptions.addRunConfigEntry` |
+| `dynamic_options` | `InferenceSession.set_ep_dynamic_options` | `Session::SetEpDynamicOptions` | – |"""  # noqa: E501  # a row of Markdown is one line
+
+
+def how_to_run(manifest: Mapping[str, Any]) -> Iterator[str]:
+    """Blocks of Markdown: run.py, the same in an app's own code, and what other languages call."""
+    graphs = {name: graph for name, graph in manifest["graphs"].items() if graph["onnx"]}
+    if not graphs:
+        yield "Load the `.bin` file with the QNN runtime that stands under Provenance."
+        return
+    name, graph = next(iter(graphs.items()))
+    which = f" --graph {name}" if len(graphs) > 1 else ""
+    yield "On the device, with all files in one folder; Linux on x86-64 takes the HTP emulator:"
+    yield "\n".join(
+        [
+            "```sh",
+            "pip install numpy onnxruntime onnxruntime-qnn",
+            f"python run.py{which} --random 0",
+            "python run.py --help",
+            "```",
+        ]
+    )
+    yield "In an app, with ONNX Runtime and its QNN plugin:"
+    yield "\n".join(["```python", *_code(graph), "```"])
+    if len(graphs) > 1:
+        yield "Each graph has its own file and its own options."
+    yield (
+        "Where no Python is, as on Android, an app does the same. `graphs.NAME.run` in "
+        "`manifest.json` says for each graph what to give the runtime, all as texts:"
+    )
+    yield KINDS
+
+
+def _code(graph: Mapping[str, Any]) -> Iterator[str]:
+    run = graph["run"]
+    yield "import onnxruntime as ort"
+    yield "import onnxruntime_qnn"
+    yield ""
+    yield 'name = "QNNExecutionProvider"'
+    yield "ort.register_execution_provider_library(name, onnxruntime_qnn.get_library_path())"
+    yield "devices = [d for d in ort.get_ep_devices() if d.ep_name == name]"
+    yield "options = ort.SessionOptions()"
+    for key, value in sorted(run["session_options"].items()):
+        yield f"options.add_session_config_entry({_text(key)}, {_text(value)})"
+    yield f"options.add_provider_for_devices(devices, {_text(run['provider_options'])})"
+    yield f"session = ort.InferenceSession({_text(graph['onnx'])}, options)"
+    if run["dynamic_options"]:
+        yield f"session.set_ep_dynamic_options({_text(run['dynamic_options'])})"
+    yield "run_options = ort.RunOptions()"
+    for key, value in sorted(run["run_options"].items()):
+        yield f"run_options.add_run_config_entry({_text(key)}, {_text(value)})"
+    yield "answers = session.run(None, inputs, run_options)"
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, sort_keys=True)
