@@ -37,7 +37,7 @@ def dump(
 
     A schematic belongs to one binary, so it is compared with what `compiled` has made.
     """
-    work = toolchain.context(graph, target.chip, target.context)
+    work = toolchain.context(graph, target.chip, ContextOptions(embed=target.context.embed))
     inputs = {
         "model": OutputOf(action=converted, output="model"),
         "names": OutputOf(action=prepared, output="names"),
