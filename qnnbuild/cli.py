@@ -25,7 +25,7 @@ COMMANDS = {
     "report": "all that was built as one page: what failed, numbers, pictures",
     "rebuild": "build again beside the store and compare the bytes",
     "diff": "what changed between two builds, and whether it got worse",
-    "inspect": "what a context binary, ctx.onnx, DLC or ONNX file is made for",
+    "inspect": "what a context binary, ctx.onnx, DLC or ONNX file is made for; times of a profile",
     "chips": "the chips that can be built for; look one up by any of its names",
     "toolchains": "the toolchains, and what of them is on this machine",
     "models": "the models of this repo: graphs, variants, chips, licence",

@@ -79,7 +79,7 @@ def manifests(path: Path) -> dict[str, Manifest]:
         files = sorted(path.rglob(MANIFEST))
     elif path.is_file():
         content = _read(path)
-        files = list(_listed(path, content)) if "chips" in content else [path]
+        files = list(_listed(path, content)) if "index_version" in content else [path]
     else:
         raise NothingMatches(f"no such file or folder: {path}")
     if not files:

@@ -1,4 +1,4 @@
-"""qnnbuild inspect FILE…: what a context binary, ctx.onnx, DLC or ONNX is made for."""
+"""qnnbuild inspect FILE…: what a context binary, ctx.onnx, DLC or ONNX is made for; profiles."""
 
 from __future__ import annotations
 
@@ -9,14 +9,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 
+from qnnbuild.commands import times
 from qnnbuild.errors import NotGood, NothingMatches, Problem
 from qnnbuild.formats.any_file import FileFacts, read_any
+from qnnbuild.formats.chrome_trace import ChromeTraceFacts
 from qnnbuild.formats.context_binary import ContextFacts
 from qnnbuild.formats.ctx_onnx import CtxOnnxFacts, EpContextNode
 from qnnbuild.formats.dlc import DlcFacts
 from qnnbuild.formats.format_error import FormatError
 from qnnbuild.formats.onnx_file import OnnxFacts
+from qnnbuild.formats.op_trace import OpTraceFacts
+from qnnbuild.formats.profile_csv import ProfileFacts
 from qnnbuild.formats.tensor import GraphFacts, TensorFacts
+from qnnbuild.report.profile import ProfileRow
 from qnnbuild.text.render import terminal
 
 LABEL = 12
@@ -33,6 +38,7 @@ class Finding:
     error: str | None = None
     exit_code: int = 0
     binaries: tuple[Finding, ...] = ()
+    rows: tuple[ProfileRow, ...] = ()  # of a profile
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -71,6 +77,8 @@ def look_at(path: Path) -> Finding:
         return Finding(path=str(path), error=str(error), exit_code=NotGood.exit_code)
     if isinstance(facts, OnnxFacts):
         return _with_side_files(path, facts)
+    if isinstance(facts, ProfileFacts | ChromeTraceFacts):
+        return Finding(path=str(path), facts=facts, rows=tuple(times.rows_of(path, facts)))
     if not isinstance(facts, CtxOnnxFacts):
         return Finding(path=str(path), facts=facts)
     named = sorted({(node.file or "") for node in facts.nodes} - {""})
@@ -142,6 +150,8 @@ def _plain(finding: Finding) -> dict[str, object]:
         plain |= asdict(finding.facts)
     if finding.error:
         plain["error"] = finding.error
+    if finding.rows:
+        plain["rows"] = [asdict(row) for row in finding.rows]
     if finding.binaries:
         plain["binaries"] = [_plain(binary) for binary in finding.binaries]
     return plain
@@ -158,10 +168,22 @@ def _describe(finding: Finding) -> Iterator[str]:
         yield from _dlc(facts)
     elif isinstance(facts, CtxOnnxFacts):
         yield from _ctx_onnx(facts)
-    else:
+    elif isinstance(facts, OnnxFacts):
         yield from _onnx(facts)
+    else:
+        yield from (_line(label, text) for label, text in _times(facts, finding.rows))
     for binary in finding.binaries:
         yield from (f"  {line}" for line in _describe(binary))
+
+
+def _times(
+    facts: OpTraceFacts | ProfileFacts | ChromeTraceFacts, rows: Sequence[ProfileRow]
+) -> Iterator[times.Line]:
+    if isinstance(facts, OpTraceFacts):
+        return times.op_trace(facts)
+    if isinstance(facts, ProfileFacts):
+        return times.profile(facts, rows)
+    return times.chrome_trace(facts, rows)
 
 
 def _context(facts: ContextFacts) -> Iterator[str]:

@@ -147,7 +147,7 @@ class BuildFolder:
     def _manifests(self) -> dict[str, dict[str, Any]]:
         """The manifests that are in the folder, which takes long when there are many."""
         found = {path: _read(self.root / path / MANIFEST) or {} for path in self._known()}
-        return {path: manifest for path, manifest in found.items() if "chip" in manifest}
+        return {path: manifest for path, manifest in found.items() if "chips" in manifest}
 
     def _known(self) -> list[str]:
         return [p.parent.relative_to(self.root).as_posix() for p in self.root.rglob(MANIFEST)]

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 from qnnbuild.actions.action import Action, OutputOf
 from qnnbuild.model.recipe import Chip, ExportSource, Graph, Source, Target
+from qnnbuild.plans.contexts import Chain, Link, chains_of, fails, shipped_together
 from qnnbuild.plans.names import Names, Use, unit_name, uses_of
-from qnnbuild.plans.proof import Chain, Proof, fails, verdict_name
+from qnnbuild.plans.proof import Proof, verdict_name
 from qnnbuild.plans.samples import shown_samples
 from qnnbuild.plans.search import Search
 from qnnbuild.steps.bundle import Part, bundle
-from qnnbuild.steps.context import context
 from qnnbuild.steps.convert import convert
 from qnnbuild.steps.dump import dump, kinds, name_of, traced_by
 from qnnbuild.steps.export import export, export_output, together
@@ -36,29 +36,32 @@ class ModelPlan:
     def actions(self) -> Iterator[Action]:
         for action, _ in self.sources.values():
             yield action
-        chains = {
-            id(target): [self._chain(Use(target, graph)) for graph in target.graphs]
-            for target in self.targets
-        }
+        links = [self._link(Use(t, graph)) for t in self.targets for graph in t.graphs]
+        chains = chains_of(links, self.toolchains)
         yield from self.before_convert
-        proof = Proof([chain for some in chains.values() for chain in some], self.names)
-        for target in self.targets:
-            toolchain = self.toolchains[target.toolchain]
-            parts = []
-            for chain in chains[id(target)]:
-                yield from (chain.prepared, chain.converted)
-                if chain.use.graph.expect_failure is not None:
-                    yield from proof.expected(chain, toolchain)
-                if fails(target):
-                    continue
-                yield chain.compiled
-                yield from self._dumps(chain, toolchain)
-                run = proof.run_for(chain)
-                if run is chain:
-                    yield from proof.actions(chain, toolchain)
-                parts.append(_part(chain, run, toolchain))
-            if parts:
-                yield self._bundle(target, parts)
+        proof = Proof(chains, self.names)
+        for ours in shipped_together(chains):
+            yield from self._shipped(ours, proof)
+
+    def _shipped(self, chains: Sequence[Chain], proof: Proof) -> Iterator[Action]:
+        """What the chains of one folder need, and its bundle."""
+        parts = []
+        for chain in chains:
+            toolchain = self.toolchains[chain.use.target.toolchain]
+            yield from (chain.prepared, chain.converted)
+            if chain.use.graph.expect_failure is not None:
+                yield from proof.expected(chain, toolchain)
+            if fails(chain.use.target):
+                continue
+            yield chain.compiled
+            yield from self._dumps(chain, toolchain)
+            run = proof.run_for(chain)
+            if run is chain:
+                yield from proof.actions(chain, toolchain)
+            parts.append(_part(chain, run, toolchain))
+        if parts:
+            targets = list({id(c.use.target): c.use.target for c in chains}.values())
+            yield self._bundle(targets, parts)
 
     def _dumps(self, chain: Chain, toolchain: Toolchain) -> Iterator[Action]:
         """Those that the recipe lists, and the op trace that tells what the CPU runs."""
@@ -75,12 +78,10 @@ class ModelPlan:
                 name=name_of(use.base, kind, use.target.chip.name),
             )
 
-    def _chain(self, use: Use) -> Chain:
-        """prepare, convert, context of one use, and what calibrates it."""
-        toolchain = self.toolchains[use.target.toolchain]
+    def _link(self, use: Use) -> Link:
+        """prepare and convert of one use, and what calibrates it."""
         action, output = self.sources[use.graph.source]
         source = OutputOf(action=action.name, output=output)
-        chip = use.target.chip.name
         prepared = self.names.shared(
             f"prepare/{use.base}",
             use,
@@ -88,15 +89,7 @@ class ModelPlan:
         )
         calibrated = self._calibrated(use, prepared.name)
         converted = self._converted(use, prepared.name, calibrated)
-        compiled = context(
-            use.target,
-            use.graph,
-            toolchain,
-            prepared=prepared.name,
-            converted=converted.name,
-            name=f"context/{use.base}@{chip}",
-        )
-        return Chain(use=use, prepared=prepared, converted=converted, compiled=compiled)
+        return Link(use=use, prepared=prepared, converted=converted)
 
     def _converted(self, use: Use, prepared: str, calibrated: str | None) -> Action:
         toolchain = self.toolchains[use.target.toolchain]
@@ -161,14 +154,8 @@ class ModelPlan:
         self.before_convert.append(action)
         return action.name
 
-    def _bundle(self, target: Target, parts: Sequence[Part]) -> Action:
-        variant = f"/{target.variant}" if target.variant else ""
-        return bundle(
-            target,
-            parts,
-            license_text=self._licence(target),
-            name=f"bundle/{target.model}{variant}@{target.chip.name}",
-        )
+    def _bundle(self, targets: Sequence[Target], parts: Sequence[Part]) -> Action:
+        return bundle(targets, parts, license_text=self._licence(targets[0]))
 
     def _licence(self, target: Target) -> OutputOf | None:
         """The licence's text out of the source's package, where the recipe takes it from there."""
@@ -246,6 +233,8 @@ def _part(chain: Chain, run: Chain | None, toolchain: Toolchain) -> Part:
     use = chain.use
     return Part(
         graph=chain.use.graph,
+        variant=chain.use.target.variant,
+        stem=chain.stem,
         prepared=chain.prepared.name,
         converted=chain.converted.name,
         compiled=chain.compiled.name,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from qnnbuild.actions.action import Action, OutputOf
 from qnnbuild.model.patterns import matches_chip
+from qnnbuild.plans.contexts import Chain, fails
 from qnnbuild.plans.names import Names, Use
 from qnnbuild.plans.samples import shown_samples
 from qnnbuild.steps.expected import Steps, expected
@@ -15,23 +15,7 @@ from qnnbuild.steps.samples import references
 from qnnbuild.steps.verify import metric, reference, verdict, verify
 
 if TYPE_CHECKING:
-    from qnnbuild.model.recipe import Target
     from qnnbuild.toolchains.work import Toolchain
-
-
-@dataclass(frozen=True, kw_only=True)
-class Chain:
-    """One graph of one target, and what prepared, converted and compiled it."""
-
-    use: Use
-    prepared: Action
-    converted: Action
-    compiled: Action
-
-    @property
-    def kin(self) -> tuple[str, int]:
-        """Chips of one HTP generation that get the same model stand for one another."""
-        return self.converted.name, self.use.target.chip.arch
 
 
 class Proof:
@@ -39,7 +23,7 @@ class Proof:
 
     def __init__(self, chains: Sequence[Chain], names: Names) -> None:
         self.names = names
-        self.chosen: dict[tuple[str, int], Chain] = {}
+        self.chosen: dict[Hashable, Chain] = {}
         for chain in chains:
             if self._is_wanted(chain) and not fails(chain.use.target):
                 self.chosen.setdefault(chain.kin, chain)
@@ -85,6 +69,7 @@ class Proof:
             use.graph,
             toolchain,
             compiled=chain.compiled.name,
+            stem=chain.stem,
             referred=referred.name,
             samples=shown,
             recorded=recorded,
@@ -150,11 +135,6 @@ class Proof:
 
     def _shared(self, kind: str, use: Use, make: Callable[[str], Action]) -> Action:
         return self.names.shared(f"{kind}/{use.base}", use, make)
-
-
-def fails(target: Target) -> bool:
-    """Whether a graph of it is known to fail, so that it makes no bundle."""
-    return any(graph.expect_failure is not None for graph in target.graphs)
 
 
 def verdict_name(chain: Chain) -> str:

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from typing import Any
 
 from qnnbuild.actions.action import Action, OutputOf
@@ -97,29 +98,31 @@ class Cells:
             folder=made.lands,
             size=tree.size if tree is not None else None,
             key=standing.key,
-            graphs=tuple(self._graphs(made, graphs)),
+            graphs=tuple(self._graphs(made, target.variant, graphs)),
         )
 
-    def _graphs(self, made: Action, graphs: Graphs) -> Iterator[GraphCell]:
+    def _graphs(self, made: Action, variant: str, graphs: Graphs) -> Iterator[GraphCell]:
         said: Any = made.params["graphs"]
-        for graph, params in said.items():
-            compiled, verdict = made.inputs[f"context-{graph}"], made.inputs.get(f"verdict-{graph}")
-            assert isinstance(compiled, OutputOf)
+        for stem, params in said.items():
+            if params["variant"] != variant:
+                continue
+            verdict = made.inputs.get(f"verdict-{stem}")
             yield graphs.cell(
-                graph,
+                params["graph"],
+                stem,
                 params["precision"],
-                self.plan[compiled.action],
+                self.plan[params["compiled"]],
                 verdict=verdict.action if isinstance(verdict, OutputOf) else None,
                 run_on=params["run_on"],
-                on_cpu=self._traced(made, graph),
+                on_cpu=self._traced(made, stem),
             )
 
-    def _traced(self, made: Action, graph: str) -> Sequence[Mapping[str, Any]] | None:
+    def _traced(self, made: Action, stem: str) -> Sequence[Mapping[str, Any]] | None:
         """The CPU's nodes as the manifest has them, where an op trace knows more of them."""
-        if f"trace-{graph}" not in made.inputs:
+        if f"trace-{stem}" not in made.inputs:
             return None
         manifest = self.known.read(made.name, "bundle", "manifest.json")
-        return manifest["graphs"][graph]["on_cpu"] if manifest is not None else None
+        return manifest["graphs"][stem]["on_cpu"] if manifest is not None else None
 
     def _without_bundle(self, target: Target, failures: dict[str, Failure]) -> Cell:
         """A graph of it is known to fail."""
@@ -181,7 +184,7 @@ class Cells:
         found = {}
         for action in self.plan:
             if action.step == "bundle":
-                chip: Any = action.params["chip"]
-                key = (str(action.params["model"]), str(action.params["variant"]), chip["name"])
-                found[key] = action
+                said: Any = action.params
+                for variant, chip in product(said["variants"], said["chips"]):
+                    found[said["model"], variant["name"], chip["name"]] = action
         return found

@@ -43,8 +43,10 @@ class Change:
 
 
 def name_of(manifest: Manifest) -> str:
-    variant = f"/{manifest['variant']}" if manifest["variant"] else ""
-    return f"{manifest['model']}{variant}@{manifest['chip']['name']}"
+    variants, chips = (
+        "+".join(one["name"] for one in manifest[kind]) for kind in ("variants", "chips")
+    )
+    return f"{manifest['model']}{'/' if variants else ''}{variants}@{chips}"
 
 
 def diff(

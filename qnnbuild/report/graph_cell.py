@@ -27,6 +27,7 @@ class Graphs:
     def cell(
         self,
         graph: str,
+        stem: str,
         asked: str,
         compiled: Action,
         *,
@@ -34,13 +35,17 @@ class Graphs:
         run_on: str | None,
         on_cpu: Sequence[Mapping[str, Any]] | None,
     ) -> GraphCell:
-        """`on_cpu` is what an op trace said of the CPU's nodes, where there is one."""
-        converted = self._maker(compiled, "model")
+        """`stem` is the graph's in what `compiled` makes.
+
+        `on_cpu` is what an op trace said of the CPU's nodes, where there is one.
+        """
+        own = f"model-{stem}"  # where several graphs are compiled together
+        converted = self._maker(compiled, own if own in compiled.inputs else "model")
         return GraphCell(
             graph=graph,
             asked=asked,
             precision=self._precision(converted, asked),
-            compiled=self._compiled(compiled.name, on_cpu),
+            compiled=self._compiled(compiled.name, stem, on_cpu),
             proof=self._proof(verdict, run_on),
             calibration=self._calibration(converted),
         )
@@ -61,9 +66,11 @@ class Graphs:
             self._precisions[name] = _found(said) if said else asked
         return self._precisions[name]
 
-    def _compiled(self, name: str, on_cpu: Sequence[Mapping[str, Any]] | None) -> Compiled | None:
+    def _compiled(
+        self, name: str, stem: str, on_cpu: Sequence[Mapping[str, Any]] | None
+    ) -> Compiled | None:
         standing = self.known.standing(name)
-        facts = self.known.read(name, "facts", "facts.json")
+        facts = self.known.read(name, "facts", f"{stem}.json")
         record = standing.record
         if record is None or standing.key is None or facts is None:
             return None

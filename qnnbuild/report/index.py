@@ -25,9 +25,11 @@ def index(
     for folder, manifest in sorted(manifests.items()):
         if not manifest:
             continue
-        models = chips.setdefault(manifest["chip"]["name"], {})
-        variants = models.setdefault(manifest["model"], {})
-        variants[manifest["variant"]] = _bundle(folder, manifest)
+        for chip in manifest["chips"]:
+            models = chips.setdefault(chip["name"], {})
+            variants = models.setdefault(manifest["model"], {})
+            for variant in manifest["variants"]:
+                variants[variant["name"]] = _bundle(folder, manifest, variant["name"])
         if manifest["license"]["redistribute"]:
             published.append(folder)
     return {
@@ -79,15 +81,17 @@ def with_kept(
     }
 
 
-def _bundle(folder: str, manifest: Mapping[str, Any]) -> dict[str, Any]:
+def _bundle(folder: str, manifest: Mapping[str, Any], variant: str) -> dict[str, Any]:
+    """One variant's part of a folder that others may be in too."""
     return {
         "path": folder,
         "license": manifest["license"]["spdx"],
         "redistribute": manifest["license"]["redistribute"],
         "toolchain": manifest["toolchain"]["name"],
         "graphs": {
-            name: {"onnx": graph["onnx"], "precision": graph["precision"]}
-            for name, graph in manifest["graphs"].items()
+            graph["graph"]: {"onnx": graph["onnx"], "precision": graph["precision"]}
+            for graph in manifest["graphs"].values()
+            if graph["variant"] == variant
         },
         "files": {name: file["sha256"] for name, file in manifest["files"].items()},
     }

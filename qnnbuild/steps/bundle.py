@@ -1,4 +1,4 @@
-"""bundle: what a user downloads for one model, variant and chip."""
+"""bundle: what a user downloads: one folder for a model, variant and chip, or for several."""
 
 from __future__ import annotations
 
@@ -29,9 +29,11 @@ BUNDLE = "bundle"
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """One graph of the bundle, with the names of the actions that prepared and compiled it."""
+    """One graph of one variant, with the names of the actions that prepared and compiled it."""
 
     graph: Graph
+    variant: str = ""
+    stem: str  # of its files in what `compiled` makes: other parts may have the same binary
     prepared: str
     compiled: str
     converted: str = ""
@@ -41,39 +43,44 @@ class Part:
 
 
 def bundle(
-    target: Target, parts: Sequence[Part], *, license_text: OutputOf | None, name: str
+    targets: Sequence[Target], parts: Sequence[Part], *, license_text: OutputOf | None
 ) -> Action:
-    """`license_text` is the output with LICENSE.txt, for a licence that came with the source."""
+    """For `targets`, which differ in variant or chip. Stems are unique among `parts`.
+
+    `license_text` is the output with LICENSE.txt, for a licence that came with the source.
+    """
+    first, where = targets[0], lands(targets)
     inputs: dict[str, Input] = {"provenance": Provenance()}
+    contexts = _contexts(parts)
     for part in parts:
-        graph = part.graph.name
-        inputs[f"context-{graph}"] = OutputOf(action=part.compiled, output="context")
-        inputs[f"facts-{graph}"] = OutputOf(action=part.compiled, output="facts")
-        inputs[f"report-{graph}"] = OutputOf(action=part.prepared, output="report")
-        if part.verdict is not None:
-            inputs[f"verdict-{graph}"] = OutputOf(action=part.verdict, output="verdict")
-        if part.traced is not None:
-            inputs[f"trace-{graph}"] = OutputOf(action=part.traced, output="dump")
-        if part.graph.quantization is not None or part.graph.auto_from:
-            inputs[f"quantization-{graph}"] = OutputOf(action=part.converted, output="quantization")
+        inputs |= _inputs(part, is_first=contexts[part.compiled] == part.stem)
     if license_text is not None:
         inputs["license"] = license_text
-    elif target.license.file is not None:
-        inputs["license"] = SourceFiles(patterns=(target.license.file,))
-    if target.bundle.files:
-        inputs["files"] = SourceFiles(patterns=target.bundle.files)
+    elif first.license.file is not None:
+        inputs["license"] = SourceFiles(patterns=(first.license.file,))
+    if files := tuple(dict.fromkeys(file for t in targets for file in t.bundle.files)):
+        inputs["files"] = SourceFiles(patterns=files)
+    folder, _, chips = where.rpartition("/")
     return Action(
-        name=name,
+        name=f"bundle/{folder}@{chips}",
         step="bundle",
         call="qnnbuild.work.bundle:bundle",
-        params=_params(target, parts),
+        params=_params(targets, parts),
         inputs=inputs,
         outputs=(BUNDLE,),
-        places=_places(target),
-        lands=lands(target),
-        group=target.model,
-        about=f"{target.model} for {target.chip.name}",
+        places=_places(first),
+        lands=where,
+        group=first.model,
+        about=f"{first.model} for {', '.join(chip.name for chip in _chips(targets))}",
     )
+
+
+def lands(targets: Sequence[Target]) -> str:
+    """The bundle's folder below build/: of several variants that of none."""
+    variants = {target.variant for target in targets}
+    variant = variants.pop() if len(variants) == 1 else ""
+    chips = "+".join(chip.name for chip in _chips(targets))
+    return "/".join(part for part in (targets[0].model, variant, chips) if part)
 
 
 def _places(target: Target) -> dict[str, Span]:
@@ -83,23 +90,51 @@ def _places(target: Target) -> dict[str, Span]:
     return {**target.places, **own}
 
 
-def lands(target: Target) -> str:
-    """The bundle's folder below build/."""
-    return "/".join(part for part in (target.model, target.variant, target.chip.name) if part)
+def _contexts(parts: Sequence[Part]) -> dict[str, str]:
+    """The actions that compiled `parts` → the stem of the first part that each made."""
+    found: dict[str, str] = {}
+    for part in parts:
+        found.setdefault(part.compiled, part.stem)
+    return found
 
 
-def _params(target: Target, parts: Sequence[Part]) -> dict[str, Json]:
+def _inputs(part: Part, *, is_first: bool) -> dict[str, Input]:
+    """A context that several parts have is taken with the first of them."""
+    inputs: dict[str, Input] = {}
+    if is_first:
+        inputs[f"context-{part.stem}"] = OutputOf(action=part.compiled, output="context")
+        inputs[f"facts-{part.stem}"] = OutputOf(action=part.compiled, output="facts")
+    inputs[f"report-{part.stem}"] = OutputOf(action=part.prepared, output="report")
+    if part.verdict is not None:
+        inputs[f"verdict-{part.stem}"] = OutputOf(action=part.verdict, output="verdict")
+    if part.traced is not None:
+        inputs[f"trace-{part.stem}"] = OutputOf(action=part.traced, output="dump")
+    if part.graph.quantization is not None or part.graph.auto_from:
+        inputs[f"quantization-{part.stem}"] = OutputOf(action=part.converted, output="quantization")
+    return inputs
+
+
+def _chips(targets: Sequence[Target]) -> tuple[Chip, ...]:
+    return tuple({target.chip.name: target.chip for target in targets}.values())
+
+
+def _params(targets: Sequence[Target], parts: Sequence[Part]) -> dict[str, Json]:
+    first = targets[0]
+    variants = {target.variant: target.axes for target in targets}
+    contexts = _contexts(parts)
     return {
-        "model": target.model,
-        "variant": target.variant,
-        "axes": dict(target.axes),
-        "description": target.description,
-        "homepage": target.homepage,
-        "license": {"spdx": target.license.spdx, "redistribute": target.license.redistribute},
-        "chip": _chip(target.chip),
-        "toolchain": target.toolchain,
-        "folder": _folder(target.recipe) if target.bundle.files else "",
-        "graphs": {part.graph.name: _graph(part, target.toolchain) for part in parts},
+        "model": first.model,
+        "variants": [{"name": name, "axes": dict(axes)} for name, axes in variants.items()],
+        "description": "\n\n".join(dict.fromkeys(t.description for t in targets)),
+        "homepage": first.homepage,
+        "license": {"spdx": first.license.spdx, "redistribute": first.license.redistribute},
+        "chips": [_chip(chip) for chip in _chips(targets)],
+        "toolchain": first.toolchain,
+        "folder": _folder(first.recipe) if any(t.bundle.files for t in targets) else "",
+        "graphs": {
+            part.stem: {**_graph(part, first.toolchain), "context": contexts[part.compiled]}
+            for part in parts
+        },
     }
 
 
@@ -122,6 +157,8 @@ def _folder(recipe: str) -> str:
 def _graph(part: Part, toolchain: str) -> dict[str, Json]:
     run_time = ortqnn.run_time_options(part.graph) if toolchain == ortqnn.NAME else {}
     return {
+        "graph": part.graph.name,
+        "variant": part.variant,
         "precision": part.graph.precision,
         "source": source_facts(part.graph.source),
         "run": run_part(part.graph, run_time),

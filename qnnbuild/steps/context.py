@@ -1,38 +1,80 @@
-"""context: a converted graph compiled for one chip, read back. Here the chip enters, no earlier."""
+"""context: converted graphs compiled for a chip, read back. Here the chip enters, no earlier."""
 
 from __future__ import annotations
 
-from qnnbuild.actions.action import Action, OutputOf
-from qnnbuild.model.recipe import Graph, Target
-from qnnbuild.toolchains.work import Toolchain
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from qnnbuild.actions.action import Action, Input, OutputOf
+from qnnbuild.errors import Span
+from qnnbuild.model.recipe import Chip, Graph, Target
+from qnnbuild.toolchains.work import Toolchain, Work
+
+
+@dataclass(frozen=True, kw_only=True)
+class Member:
+    """One graph of a context: names of its actions, and what its files in the outputs are called.
+
+    Its ctx.onnx is `<stem>_ctx.onnx` in "context", what was read back of it `<stem>.json` in
+    "facts".
+    """
+
+    graph: Graph
+    stem: str
+    prepared: str
+    converted: str
 
 
 def context(
     target: Target,
-    graph: Graph,
+    members: Sequence[Member],
+    chips: Sequence[Chip],
     toolchain: Toolchain,
     *,
-    prepared: str,
-    converted: str,
     name: str,
 ) -> Action:
-    """`prepared` and `converted` are names of actions; its names are the user's words for nodes."""
-    work = toolchain.context(graph, target.chip, target.context)
+    """One action for all of `members`, which `target` has or shares its binary with."""
+    work = _work(target, members, chips, toolchain)
+    graphs = list(dict.fromkeys(member.graph.name for member in members))
     return Action(
         name=name,
         step="context",
         call=work.call,
         argv=work.argv,
         params=work.params,
-        inputs={
-            "model": OutputOf(action=converted, output="model"),
-            "names": OutputOf(action=prepared, output="names"),
-        },
+        inputs=_inputs(members),
         outputs=work.outputs,
         tools=work.tools,
         env=work.env,
-        deadline_s=graph.deadline_s,
-        places=graph.places,
+        deadline_s=sum(member.graph.deadline_s for member in members),
+        places=_places(members),
         group=target.model,
-        about=f"{graph.name} for {target.chip.name}",
+        about=f"{', '.join(graphs)} for {', '.join(chip.name for chip in chips)}",
     )
+
+
+def _work(
+    target: Target, members: Sequence[Member], chips: Sequence[Chip], toolchain: Toolchain
+) -> Work:
+    """What the toolchain is asked depends on how many graphs and chips share the binary."""
+    (member,), (chip,) = members, chips
+    return toolchain.context(member.graph, chip, target.context)
+
+
+def _inputs(members: Sequence[Member]) -> dict[str, Input]:
+    """ "model" and "names" (the user's words for nodes); of several, each with its stem."""
+    inputs: dict[str, Input] = {}
+    for member in members:
+        behind = "" if len(members) == 1 else f"-{member.stem}"
+        inputs[f"model{behind}"] = OutputOf(action=member.converted, output="model")
+        inputs[f"names{behind}"] = OutputOf(action=member.prepared, output="names")
+    return inputs
+
+
+def _places(members: Sequence[Member]) -> dict[str, Span]:
+    """The first member's; of several, each one's too behind its stem."""
+    places = dict(members[0].graph.places)
+    if len(members) > 1:
+        for member in members:
+            places |= {f"{member.stem}:{at}": span for at, span in member.graph.places.items()}
+    return places

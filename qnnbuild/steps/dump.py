@@ -35,7 +35,7 @@ def dump(
 ) -> Action:
     """The compile of context, once more; with the options of that compile, and one to look.
 
-    A schematic belongs to one binary, so it is held against what `compiled` has made.
+    A schematic belongs to one binary, so it is compared with what `compiled` has made.
     """
     work = toolchain.context(graph, target.chip, target.context)
     inputs = {

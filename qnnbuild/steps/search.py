@@ -147,7 +147,7 @@ def emulate(
     name: str,
 ) -> Action:
     """As `chip`, which says how good the graph is on every other chip too."""
-    work = toolchain.verify(graph, chip)
+    work = toolchain.verify(graph, chip, graph.name)
     compiled = toolchain.context(graph, chip, target.context).params
     return Action(
         name=name,

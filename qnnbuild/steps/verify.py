@@ -50,13 +50,17 @@ def verify(
     toolchain: Toolchain,
     *,
     compiled: str,
+    stem: str,
     referred: str,
     samples: OutputOf,
     recorded: OutputOf | None = None,
     name: str,
 ) -> Action:
-    """`compiled` and `referred` are the names of the context and the reference action."""
-    work = toolchain.verify(graph, target.chip)
+    """`compiled` and `referred` are the names of the context and the reference action.
+
+    `stem` says which of the context's graphs is run.
+    """
+    work = toolchain.verify(graph, target.chip, stem)
     inputs: dict[str, Input] = {
         "context": OutputOf(action=compiled, output="context"),
         "facts": OutputOf(action=compiled, output="facts"),

@@ -74,12 +74,13 @@ class OrtQnn:
             tools=(*self.tools, "package:numpy", "host"),
         )
 
-    def verify(self, graph: Graph, chip: Chip) -> Work:
+    def verify(self, graph: Graph, chip: Chip, stem: str) -> Work:
         """On the host's emulator; nothing of the compile's options counts any more."""
         return Work(
             call="qnnbuild.work.verify_ort:verify",
             params={
                 "graph": graph.name,
+                "stem": stem,
                 "soc_model": chip.soc_model,
                 "cpu_fallback": graph.cpu_fallback == "allow",
                 "reads_back": _reads_back(graph, chip),

@@ -54,10 +54,16 @@ class Toolchain(Protocol):
         """
         ...
 
-    def verify(self, graph: Graph, chip: Chip) -> Work:
-        """Inputs "context" (as shipped) and "reference" → "outputs" and "numbers"."""
+    def verify(self, graph: Graph, chip: Chip, stem: str) -> Work:
+        """Inputs "context" (as shipped), "facts" and "reference" → "outputs" and "numbers".
+
+        `stem` is the graph's in both.
+        """
         ...
 
     def context(self, graph: Graph, chip: Chip, context: ContextOptions) -> Work:
-        """Inputs "model" (converted) and "names" → "context" (what ships), "facts" (read back)."""
+        """Inputs "model" (converted) and "names" → "context" (what ships), "facts" (read back).
+
+        The graph's files are called by its name: `<name>_ctx.onnx`, `<name>.json`.
+        """
         ...

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,8 @@ ITS_OPTIONS = re.compile(r"^(RUN: .*) = \{\}", re.MULTILINE)
 def bundle(run: Run) -> None:
     """Contexts, facts, reports, licence and more files → output "bundle"."""
     out = run.outputs["bundle"]
-    graphs = {name: _graph(run, name, out) for name in run.params["graphs"]}
+    _take_contexts(run, out)
+    graphs = {stem: _graph(run, stem) for stem in run.params["graphs"]}
     (out / LICENSE).write_text(_license(run), encoding="utf-8", newline="\n")
     if any(name.endswith(".onnx") for graph in graphs.values() for name in graph.files):
         (out / RUN).write_text(_program(run), encoding="utf-8", newline="\n")
@@ -39,18 +40,25 @@ def bundle(run: Run) -> None:
     (out / MANIFEST).write_text(text, encoding="utf-8", newline="\n")
 
 
-def _graph(run: Run, name: str, out: Path) -> GraphFacts:
-    context = run.inputs[f"context-{name}"]
-    files = tuple(_files(context))
-    for file in files:
-        _move(context / file, out, file, f"the context of {name}")
+def _take_contexts(run: Run, out: Path) -> None:
+    """Each context once, however many graphs have it in common."""
+    for stem, graph in run.params["graphs"].items():
+        if graph["context"] == stem:
+            folder = run.inputs[f"context-{stem}"]
+            for file in tuple(_files(folder)):
+                _move(folder / file, out, file, f"the context of {graph['graph']}")
+
+
+def _graph(run: Run, stem: str) -> GraphFacts:
+    context = run.params["graphs"][stem]["context"]
+    facts = _json(run.inputs[f"facts-{context}"] / f"{stem}.json")
     return GraphFacts(
-        files=files,
-        report=_json(run.inputs[f"report-{name}"] / "report.json"),
-        facts=_json(run.inputs[f"facts-{name}"] / "facts.json"),
-        verdict=_json_of(run, f"verdict-{name}"),
-        quantization=_json_of(run, f"quantization-{name}"),
-        **_on_cpu(run, name),
+        files=tuple(sorted(facts["files"])),
+        report=_json(run.inputs[f"report-{stem}"] / "report.json"),
+        facts=facts,
+        verdict=_json_of(run, f"verdict-{stem}"),
+        quantization=_json_of(run, f"quantization-{stem}"),
+        **_on_cpu(run, stem, facts),
     )
 
 
@@ -62,13 +70,12 @@ def _program(run: Run) -> str:
     return ITS_OPTIONS.sub(lambda found: f"{found[1]} = {written}", text, count=1)
 
 
-def _on_cpu(run: Run, name: str) -> dict[str, Any]:
+def _on_cpu(run: Run, name: str, facts: Mapping[str, Any]) -> dict[str, Any]:
     """What the CPU runs of a graph, where an op trace tells; both sources have to say the same."""
     if f"trace-{name}" not in run.inputs:
         return {}
     trace = _json(run.inputs[f"trace-{name}"] / "op_trace.json")
-    left = _json(run.inputs[f"facts-{name}"] / "facts.json")["cpu_nodes"]
-    nodes, differs = accounted(left, trace["on_cpu"])
+    nodes, differs = accounted(facts["cpu_nodes"], trace["on_cpu"])
     if differs:
         count = "1 node" if len(differs) == 1 else f"{len(differs)} nodes"
         told = ", ".join(f"{o['node']} ({o['operator']}), only in {o['only_in']}" for o in differs)

@@ -50,29 +50,35 @@ def _front_matter(manifest: Manifest) -> str:
     lines = [f"license: {spdx.lower() if known else 'other'}"]
     if not known:
         lines.append(f"license_name: {json.dumps(spdx, ensure_ascii=False)}")
-    chip = manifest["chip"]
-    tags = ["onnx", "qnn", "qualcomm", "npu", chip["name"], f"htp-v{chip['arch']}"]
+    chips = manifest["chips"]
+    archs = dict.fromkeys(f"htp-v{chip['arch']}" for chip in chips)
+    tags = ["onnx", "qnn", "qualcomm", "npu", *(chip["name"] for chip in chips), *archs]
     lines += ["library_name: onnxruntime", f"tags: {json.dumps(tags, ensure_ascii=False)}"]
     return "\n".join(["---", *lines, "---"])
 
 
 def _title(manifest: Manifest) -> str:
-    variant = f" ({manifest['variant']})" if manifest["variant"] else ""
-    return f"{manifest['model']}{variant} for {manifest['chip']['name']}"
+    variants = ", ".join(variant["name"] for variant in manifest["variants"])
+    chips = ", ".join(chip["name"] for chip in manifest["chips"])
+    return f"{manifest['model']}{f' ({variants})' if variants else ''} for {chips}"
 
 
 def _introduction(manifest: Manifest) -> Iterator[str]:
     if manifest["description"]:
         yield manifest["description"].strip()
-    chip, facts = manifest["chip"], manifest["graphs"]
-    names = f" ({', '.join(chip['marketing'])})" if chip["marketing"] else ""
+    facts = manifest["graphs"]
     precisions = ", ".join(f"{_code(name)} in {facts[name]['precision']}" for name in facts)
-    yield (
-        f"Compiled for the NPU of the **{chip['name']}**{names}: Hexagon HTP v{chip['arch']}, "
-        f"{chip['vtcm_mb']} MB of VTCM. It is for this chip only. Holds {precisions}."
-    )
+    chips = "; ".join(map(_chip, manifest["chips"]))
+    these = "this chip" if len(manifest["chips"]) == 1 else "these chips"
+    yield f"Compiled for the NPU of the {chips}. It is for {these} only. Holds {precisions}."
     if manifest["homepage"]:
         yield f"The model's home: <{manifest['homepage']}>"
+
+
+def _chip(chip: Mapping[str, Any]) -> str:
+    names = f" ({', '.join(chip['marketing'])})" if chip["marketing"] else ""
+    htp = f"Hexagon HTP v{chip['arch']}, {chip['vtcm_mb']} MB of VTCM"
+    return f"**{chip['name']}**{names}: {htp}"
 
 
 def _borders(manifest: Manifest, name: str) -> Iterator[str]:

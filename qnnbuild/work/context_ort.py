@@ -60,7 +60,8 @@ def context(run: Run) -> None:
         "cpu_share_of_multiply_adds": story.cpu_share,
     }
     text = json.dumps(facts, indent=1, ensure_ascii=False, sort_keys=True)
-    (run.outputs["facts"] / "facts.json").write_text(text + "\n", encoding="utf-8")
+    told = run.outputs["facts"] / f"{run.params['graph']}.json"
+    told.write_text(text + "\n", encoding="utf-8")
     for path in compiled.files:
         path.rename(run.outputs["context"] / path.name)
 

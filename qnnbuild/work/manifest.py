@@ -29,11 +29,13 @@ def manifest(
     files: Mapping[str, tuple[str, int]],
     provenance: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """`params` are those of steps/bundle.py; `files` gives sha256 and size of all but the manifest.
+    """`params` are those of steps/bundle.py, graphs by the stem of their files.
+
+    `files` gives sha256 and size of all but the manifest.
 
     No dates, no timings, no folders of the machine.
     """
-    described = ("model", "variant", "axes", "description", "homepage", "license", "chip")
+    described = ("model", "variants", "description", "homepage", "license", "chips")
     return {
         "manifest_version": MANIFEST_VERSION,
         **{name: params[name] for name in described},
@@ -68,6 +70,8 @@ def _graph(
     onnx = next((name for name in facts.files if name.endswith(".onnx")), None)
     source_digest = provenance[graph["prepared"]]["inputs"]["model"]
     return {
+        "graph": graph["graph"],
+        "variant": graph["variant"],
         "onnx": onnx,
         "files": list(facts.files),
         "precision": graph["precision"],

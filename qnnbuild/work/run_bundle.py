@@ -107,7 +107,8 @@ def _run(args: argparse.Namespace) -> None:
     if args.repeat is not None and args.repeat < 1:
         raise Stop("--repeat wants 1 or more", WRONG_USE)
     name, graph = _graph(manifest, args.graph)
-    _say(f"{manifest['model']} for {manifest['chip']['name']}, graph {name}")
+    chips = ", ".join(chip["name"] for chip in manifest["chips"])
+    _say(f"{manifest['model']} for {chips}, graph {name}")
     _check_files(manifest, [*graph["files"], *_named_files(manifest, graph)])
     fed = dict(_samples(args, graph))
     for option in ("output", "compare", "profile_file"):
@@ -228,7 +229,7 @@ def _provider_options(
     if emulated:
         for name in sorted(options.keys() & DEVICE_ONLY):
             _say(f"left out, since the emulator has no such thing: {name}={options.pop(name)}")
-        options["soc_model"] = str(manifest["chip"]["soc_model"])
+        options["soc_model"] = str(manifest["chips"][0]["soc_model"])
     if args.profile:
         options["profiling_level"] = args.profile
     if options.get("profiling_level", "off") != "off":

@@ -24,7 +24,7 @@ def verify(run: Run) -> None:
     a word, so the chip is read in the binary itself.
     """
     params = run.params
-    ctx_name = f"{params['graph']}_ctx.onnx"
+    ctx_name = f"{params['stem']}_ctx.onnx"
     compiled = read_back(run.inputs["context"], ctx_name)
     _check_files(run, compiled)
     check_chip(compiled, params["soc_model"], params["reads_back"])
@@ -51,7 +51,8 @@ def verify(run: Run) -> None:
 
 def _check_files(run: Run, compiled: Compiled) -> None:
     """The files are those that the compiler made, to the byte."""
-    facts = json.loads((run.inputs["facts"] / "facts.json").read_text(encoding="utf-8"))
+    told = run.inputs["facts"] / f"{run.params['stem']}.json"
+    facts = json.loads(told.read_text(encoding="utf-8"))
     for path in compiled.files:
         wanted = facts["files"].get(path.name, {}).get("digest", "none")
         found = digest_file(path)

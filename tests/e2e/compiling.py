@@ -35,7 +35,7 @@ class Compiled:
 
     @property
     def facts(self) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads((self.folder / "out/facts/facts.json").read_text())
+        found: dict[str, Any] = json.loads((self.folder / "out/facts/vad.json").read_text())
         return found
 
     @property

@@ -196,7 +196,7 @@ def test_a_shell_has_the_inputs_in_place_and_does_what_the_action_does(
     assert done.code == 7
     assert lines == [
         "in/model/model.onnx", "in/names/names.json",
-        "out/context/wide_ctx.onnx", "out/context/wide_ctx_qnn.bin", "out/facts/facts.json",
+        "out/context/wide_ctx.onnx", "out/context/wide_ctx_qnn.bin", "out/facts/wide.json",
     ]  # fmt: skip
     assert len(made) == (built.root / "build/tiny/SM8750/wide_ctx_qnn.bin").stat().st_size
     assert done.err.startswith(f"{CONTEXT}: inputs are in in/, outputs belong into out/; ")

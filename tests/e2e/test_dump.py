@@ -210,9 +210,19 @@ def test_a_schematic_is_that_of_the_binary_that_ships(workers: Workers, tmp_path
     assert made.files == again.files
 
 
-def test_a_schematic_of_another_binary_is_refused(workers: Workers, tmp_path: Path):
+def test_where_optrace_makes_another_binary_that_one_comes_along(workers: Workers, tmp_path: Path):
     shipped = compiled(workers, tmp_path / "context", tiny_conv(12)).folder / "out/context"
     made = dumped(workers, tmp_path / "run", "schematic", tiny_conv(), context=shipped)
 
-    assert made.files == {}
-    assert made.said["error"]["message"] == "the schematic would not fit vad_ctx_qnn.bin"
+    assert [name for name in made.files if not name.endswith("schematic.bin")] == [
+        "vad_ctx.onnx", "vad_ctx_qnn.bin",
+    ]  # fmt: skip
+    assert made.said["warnings"] == [
+        [
+            (
+                "with optrace 'vad' becomes another binary for SM8750 than the one that ships: "
+                "run the one that lies beside the schematic"
+            ),
+            "dumps",
+        ]
+    ]

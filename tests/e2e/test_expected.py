@@ -28,7 +28,7 @@ def tried(made: Built, folder: Path, deadline_s: float) -> dict[str, Any]:
     compiled = OrtQnn().context(made.graph, chip, ContextOptions())
     params = {
         "context": compiled.params,
-        "verify": OrtQnn().verify(made.graph, chip).params,
+        "verify": OrtQnn().verify(made.graph, chip, made.graph.name).params,
         "metrics": {},
         "verdict": {
             "graph": "net",

@@ -238,7 +238,7 @@ def zeroed(binary: bytes) -> bytes:
 def forge(made: Built, binary: bytes) -> None:
     """Put another binary in the place of the compiled one, facts and all."""
     made.binary.write_bytes(binary)
-    path = made.out("context", "facts") / "facts.json"
+    path = made.out("context", "facts") / f"{made.graph.name}.json"
     facts = json.loads(path.read_text(encoding="utf-8"))
     facts["files"][made.binary.name]["digest"] = digest_bytes(binary)
     path.write_text(json.dumps(facts), encoding="utf-8")

@@ -124,7 +124,7 @@ def built(
 
 def verified(made: Built, into: str = "verify", **params: Any) -> Run:
     """Raises the WorkError that the action would give."""
-    work = OrtQnn().verify(made.graph, CHIPS[made.chip])
+    work = OrtQnn().verify(made.graph, CHIPS[made.chip], made.graph.name)
     return in_own_folder(
         verify,
         made.folder / into,

@@ -27,8 +27,8 @@ def manifest(
     return {
         "manifest_version": 1,
         "model": "vad",
-        "variant": "",
-        "chip": {"name": chip},
+        "variants": [{"name": "", "axes": {}}],
+        "chips": [{"name": chip}],
         "files": {"g_ctx_qnn.bin": {"bytes": changed.get("size", 1000)}},
         "graphs": {"g": graph},
     }
@@ -37,8 +37,8 @@ def manifest(
 def written(folder: Path, *all_: dict[str, Any]) -> Path:
     chips = {}
     for one in all_:
-        path = f"vad/{one['chip']['name']}"
-        chips[one["chip"]["name"]] = {"vad": {"": {"path": path}}}
+        path = f"vad/{one['chips'][0]['name']}"
+        chips[one["chips"][0]["name"]] = {"vad": {"": {"path": path}}}
         (folder / path).mkdir(parents=True)
         (folder / path / "manifest.json").write_text(json.dumps(one))
     (folder / "index.json").write_text(json.dumps({"index_version": 1, "chips": chips}))

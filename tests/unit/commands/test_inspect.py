@@ -127,3 +127,76 @@ def test_a_cut_side_file_is_told(folder: Path, capsys: pytest.CaptureFixture[str
 )
 def test_a_size_is_written_for_people(size: int, text: str):
     assert size_text(size) == text
+
+
+def test_a_profile_is_shown_by_the_models_own_nodes(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+):
+    Path("p.csv").write_bytes(sample("profile_detailed.csv"))
+    made = [{"name": "div_2", "operator": "Gelu"}]
+    nodes = [{"node": f"/gelu/{name}", "qnn": made} for name in ("Div", "Erf")]
+    Path("op_trace.json").write_text(json.dumps({"nodes": nodes}))
+    code = inspect([Path("p.csv")])
+
+    assert code == 0
+    assert capsys.readouterr().out == (
+        "p.csv: profile, 2.2 KB\n"
+        "  runs        2\n"
+        "  whole       Accelerator (load binary) time: 579 us\n"
+        "  whole       QNN (load binary) time: 20,550 us\n"
+        "  whole       Number of HVX threads used: 0\n"
+        "  whole       Num times yield occured: 0\n"
+        "  whole       Time for initial VTCM acquire: 4,539 us (from 1,363 to 7,715)\n"
+        "  whole       Time for HVX + HMX power on and acquire: "
+        "224,280 us (from 168,225 to 280,336)\n"
+        "  whole       Accelerator (execute) time (cycles): "
+        "53,184,183 cycles (from 49,554,293 to 56,814,073)\n"
+        "  whole       Accelerator (execute) time: 348,364 us (from 255,275 to 441,454)\n"
+        "  whole       QNN (execute) time: 348,492 us (from 255,431 to 441,554)\n"
+        "  layer        78.9%  41,946,104 cycles  div_2         /gelu/Div + /gelu/Erf\n"
+        "  layer        20.9%  11,111,358 cycles  mean          mean\n"
+        "  layer         0.1%      62,536 cycles  Transpose     Transpose\n"
+        "  layer         0.1%      51,556 cycles  relu          relu\n"
+        "  layer         0.0%       5,449 cycles  mm            mm\n"
+        "  layer         0.0%       5,395 cycles  Output\n"
+        "  layer         0.0%       1,784 cycles  Input\n"
+        "  layer         0.0%           0 cycles  conv_token_1  conv_token_1\n"
+    )
+
+
+def test_an_op_trace_is_shown(folder: Path, capsys: pytest.CaptureFixture[str]):
+    Path("qnn_op_trace.json").write_bytes(sample("qnn_op_trace.json"))
+    code = inspect([Path("qnn_op_trace.json")])
+
+    assert code == 0
+    assert capsys.readouterr().out == (
+        "qnn_op_trace.json: op trace, 4.8 KB\n"
+        "  soc_model   69\n"
+        "  operators   Transpose 1, Conv2d 1, Relu 1, Gelu 1, ReduceMean 1, FullyConnected 1\n"
+        "  fusion      GeluFusion: div + erf + add + mul + mul2 → Gelu\n"
+        "  on the CPU  on_cpu (Erf): Operators of type `Erf` are not supported by QNN EP.\n"
+    )
+
+
+def test_rows_of_a_profile_are_data_too(folder: Path, capsys: pytest.CaptureFixture[str]):
+    Path("p.csv").write_bytes(sample("profile_detailed.csv"))
+    inspect([Path("p.csv")], as_json=True)
+    (found,) = json.loads(capsys.readouterr().out)
+
+    assert found["rows"][0]["nodes"] == ["div", "erf", "add", "mul", "mul2"]
+    assert found["kind"] == "profile"
+
+
+def test_a_chrome_trace_is_shown(folder: Path, capsys: pytest.CaptureFixture[str]):
+    args = {"QNN Op Name": "conv", "Dominant Path Cycles": 40}
+    event = {"ph": "X", "pid": 0, "tid": 256, "name": "q::Conv", "ts": 5, "dur": 50, "args": args}
+    Path("optrace.json").write_text(json.dumps({"traceEvents": [event]}))
+    inspect([Path("optrace.json")])
+
+    assert capsys.readouterr().out == (
+        "optrace.json: Chrome trace, 152 bytes\n"
+        "  whole       50 cycles from the first start to the last end\n"
+        "  thread      thread 256: 50 cycles\n"
+        "  layer       100.0%  40 cycles  conv\n"
+        "  note        with op_trace.json beside it the nodes of the model are told too\n"
+    )

@@ -30,8 +30,8 @@ def manifest(*names: str, model: str = "m", chip: str = "SM8750", **more: Any) -
     return json.dumps(
         {
             "model": model,
-            "variant": "10s",
-            "chip": {"name": chip},
+            "variants": [{"name": "10s", "axes": {"seconds": "10"}}],
+            "chips": [{"name": chip}],
             "license": {"spdx": "MIT", "redistribute": True},
             "toolchain": {"name": "ort"},
             "graphs": {},

@@ -19,6 +19,9 @@ WHOLE = {
     "chips": sample("three_chips.bin"),
     "dlc": sample("quantized.dlc"),
     "onnx": scale_bytes(),
+    "op_trace": sample("qnn_op_trace.json"),
+    "profile": sample("profile_detailed.csv"),
+    "chrome": b'[{"ph": "X", "pid": 1, "tid": 1, "name": "a", "ts": 1, "dur": 2}]',
     "ctx": ctx_onnx(binary="a_ctx_qnn.bin", partition=ONE_GRAPH),
     "embedded": ctx_onnx(binary=sample("one_graph_sm8750.bin"), partition=ONE_GRAPH),
 }
@@ -31,6 +34,9 @@ WHOLE = {
         ("chips", "multi-chip context binary"),
         ("dlc", "DLC"),
         ("onnx", "ONNX"),
+        ("op_trace", "op trace"),
+        ("profile", "profile"),
+        ("chrome", "Chrome trace"),
         ("ctx", "ctx.onnx"),
     ],
 )
@@ -51,7 +57,12 @@ def test_the_first_bytes_tell_what_a_file_is(tmp_path: Path, name: str, kind: st
         (b"\x1c\0\0\0TFL3", "a TFLite model"),
         (b"\x1f\x8b\x08", "packed by gzip: unpack it first"),
         (bytes(100), "it begins with zeros: damaged, or never written to its end"),
-        (b"hello", "not a context binary, ctx.onnx, DLC or ONNX file"),
+        (b"hello", "not a context binary, ctx.onnx, DLC, ONNX file, op trace or profile"),
+        (b"{}", "JSON, but no op trace and no Chrome trace"),
+        (
+            b"# python_pprint_graph_summary, truegraph = 1",
+            "a schematic: qnn-profile-viewer --schematic reads it",
+        ),
     ],
 )
 def test_strangers_are_named(tmp_path: Path, data: bytes, says: str):
@@ -106,4 +117,5 @@ def test_damaged_bytes_are_facts_or_a_format_error(
 def test_a_cut_file_is_never_taken_for_whole(name: str, part: float):
     cut = WHOLE[name][: int(len(WHOLE[name]) * part)]
 
-    assert not facts_or_refusal(cut) or name in ("onnx", "ctx", "embedded")
+    # what ends behind a line, or a tensor, is a shorter file of the same kind
+    assert not facts_or_refusal(cut) or name in ("onnx", "ctx", "embedded", "profile")

@@ -52,11 +52,11 @@ TARGET = Target(
     bundle=BundleOptions(),
     recipe="recipes/silero-vad.yaml",
 )
-PART = Part(graph=GRAPH, prepared="prepare/x", compiled="context/x@SM8750")
+PART = Part(graph=GRAPH, stem="vad", prepared="prepare/x", compiled="context/x@SM8750")
 
 
 def test_the_bundle_takes_what_the_chain_made_and_how_it_was_made():
-    action = bundle(TARGET, [PART], license_text=None, name="bundle/silero-vad@SM8750")
+    action = bundle([TARGET], [PART], license_text=None)
 
     assert action.inputs == {
         "provenance": Provenance(),
@@ -68,7 +68,7 @@ def test_the_bundle_takes_what_the_chain_made_and_how_it_was_made():
 
 
 def test_a_variant_is_a_folder_between():
-    action = bundle(replace(TARGET, variant="10s"), [PART], license_text=None, name="b")
+    action = bundle([replace(TARGET, variant="10s")], [PART], license_text=None)
 
     assert action.lands == "silero-vad/10s/SM8750"
 
@@ -77,15 +77,15 @@ def test_the_licence_is_a_file_of_the_repo_or_came_with_the_source():
     member = OutputOf(action="fetch/silero-vad", output="license")
     with_file = replace(TARGET, license=License(spdx="MIT", file="recipes/LICENSE"))
 
-    ours = bundle(with_file, [PART], license_text=None, name="b").inputs["license"]
-    theirs = bundle(TARGET, [PART], license_text=member, name="b").inputs["license"]
+    ours = bundle([with_file], [PART], license_text=None).inputs["license"]
+    theirs = bundle([TARGET], [PART], license_text=member).inputs["license"]
 
     assert ours == SourceFiles(patterns=("recipes/LICENSE",))
     assert theirs == member
 
 
 def test_options_for_the_run_time_reach_the_bundle_and_nothing_before_it():
-    action = bundle(TARGET, [PART], license_text=None, name="b")
+    action = bundle([TARGET], [PART], license_text=None)
 
     assert action.params["graphs"]["vad"]["run"] == {  # type: ignore[index, call-overload]
         "provider_options": {"backend_type": "htp", "htp_performance_mode": "burst"},
@@ -99,7 +99,7 @@ def test_options_for_the_run_time_reach_the_bundle_and_nothing_before_it():
 
 
 def test_options_of_the_toolchain_ort_are_nothing_to_another_one():
-    action = bundle(replace(TARGET, toolchain="mine"), [PART], license_text=None, name="b")
+    action = bundle([replace(TARGET, toolchain="mine")], [PART], license_text=None)
 
     assert action.params["graphs"]["vad"]["run"]["provider_options"] == {  # type: ignore[index, call-overload]
         "backend_type": "htp"
@@ -107,7 +107,7 @@ def test_options_of_the_toolchain_ort_are_nothing_to_another_one():
 
 
 def test_the_ranges_of_inputs_reach_the_bundle():
-    action = bundle(TARGET, [PART], license_text=None, name="b")
+    action = bundle([TARGET], [PART], license_text=None)
 
     assert action.params["graphs"]["vad"]["ranges"] == {"x": [0.0, 3.0]}  # type: ignore[index, call-overload]
 
@@ -139,11 +139,11 @@ def test_a_source_is_told_without_logins_and_folders_of_the_machine(source, told
 
 
 def test_the_recipes_folder_counts_only_where_files_are_named_from_it():
-    without = bundle(TARGET, [PART], license_text=None, name="b")
+    without = bundle([TARGET], [PART], license_text=None)
     some = replace(TARGET, bundle=BundleOptions(files=("recipes/words.txt",)))
 
     assert without.params["folder"] == ""
-    assert bundle(some, [PART], license_text=None, name="b").params["folder"] == "recipes"
+    assert bundle([some], [PART], license_text=None).params["folder"] == "recipes"
 
 
 def test_files_and_the_licence_are_looked_for_where_the_recipe_names_them():
@@ -152,6 +152,6 @@ def test_files_and_the_licence_are_looked_for_where_the_recipe_names_them():
         "license.file": Span(file="m.yaml", line=2, column=22),
         "bundle.files": Span(file="m.yaml", line=8, column=3),
     }
-    places = bundle(replace(TARGET, places=at), [PART], license_text=None, name="b").places
+    places = bundle([replace(TARGET, places=at)], [PART], license_text=None).places
 
     assert (places["files"], places["license"]) == (at["bundle.files"], at["license.file"])

@@ -58,6 +58,7 @@ def test_verify_takes_what_ships_and_no_bar() -> None:
         GRAPH,
         OrtQnn(),
         compiled="context/x",
+        stem="vad",
         referred="reference/x",
         samples=SAMPLES,
         recorded=RECORDED,
@@ -74,7 +75,7 @@ def test_verify_takes_what_ships_and_no_bar() -> None:
     }
     assert action.outputs == ("outputs", "numbers")
     assert action.params["soc_model"] == 69
-    assert OrtQnn().verify(other, TARGET.chip).params == action.params
+    assert OrtQnn().verify(other, TARGET.chip, "vad").params == action.params
 
 
 def test_a_metrics_code_and_needs_are_inputs() -> None:

@@ -35,6 +35,9 @@ RUN = {
 }
 
 GRAPH = {
+    "graph": "vad",
+    "variant": "",
+    "context": "vad",
     "precision": "fp16",
     "source": {"pypi": "silero-vad==6.2.3", "member": "silero_vad/m.onnx", "sha256": "5e" * 32},
     "run": RUN,
@@ -52,19 +55,20 @@ BURST = {
 
 PARAMS: Mapping[str, Any] = {
     "model": "silero-vad",
-    "variant": "",
-    "axes": {},
+    "variants": [{"name": "", "axes": {}}],
     "description": "Hears whether somebody speaks.",
     "homepage": "https://silero.example",
     "license": {"spdx": "MIT", "redistribute": True},
-    "chip": {
-        "name": "SM8750",
-        "marketing": ["Snapdragon 8 Elite"],
-        "soc_model": 69,
-        "arch": 79,
-        "vtcm_mb": 8,
-        "fp16": True,
-    },
+    "chips": [
+        {
+            "name": "SM8750",
+            "marketing": ["Snapdragon 8 Elite"],
+            "soc_model": 69,
+            "arch": 79,
+            "vtcm_mb": 8,
+            "fp16": True,
+        }
+    ],
     "toolchain": "ort",
     "folder": "recipes",
     "graphs": {"vad": GRAPH},
@@ -110,7 +114,7 @@ def staged(files: Mapping[str, bytes | str], **params: Any) -> Run:
     for graph in values["graphs"]:
         given.setdefault(f"context-{graph}/{graph}_ctx.onnx", f"onnx of {graph}")
         given.setdefault(f"context-{graph}/{graph}_ctx_qnn.bin", f"binary of {graph}")
-        given.setdefault(f"facts-{graph}/facts.json", '{"sdk_build": "v2.51.0.1", "arch": 79}')
+        given.setdefault(f"facts-{graph}/{graph}.json", json.dumps(facts(graph)))
         given.setdefault(f"report-{graph}/report.json", json.dumps(REPORT))
     for name, data in given.items():
         path = Path("in", name)
@@ -119,6 +123,11 @@ def staged(files: Mapping[str, bytes | str], **params: Any) -> Run:
     Path("out/bundle").mkdir(parents=True)
     inputs = {path.name: path for path in Path("in").iterdir()}
     return Run(params=values, inputs=inputs, outputs={"bundle": Path("out/bundle")})
+
+
+def facts(graph: str) -> dict[str, Any]:
+    files: dict[str, Any] = {f"{graph}_ctx.onnx": {}, f"{graph}_ctx_qnn.bin": {}}
+    return {"sdk_build": "v2.51.0.1", "arch": 79, "files": files}
 
 
 def made() -> list[str]:
@@ -149,14 +158,14 @@ def test_the_card_of_a_bundle(golden):
 def test_the_card_of_two_graphs_that_may_not_be_passed_on(golden):
     slow = {"operator": "ai.onnx:Erf", "node": "gelu", "reason": "not supported"}
     report = {**REPORT, "comparison": {"why_not": "it is random"}}
-    two = {"head": {**GRAPH, "run": BURST}, "vad": GRAPH}
+    two = {"head": {**GRAPH, "graph": "head", "context": "head", "run": BURST}, "vad": GRAPH}
     run = staged(
         {
             "report-head/report.json": json.dumps(report),
-            "facts-head/facts.json": json.dumps({"cpu_nodes": [slow]}),
+            "facts-head/head.json": json.dumps({**facts("head"), "cpu_nodes": [slow]}),
         },
         graphs=two,
-        variant="10s",
+        variants=[{"name": "10s", "axes": {"seconds": "10"}}],
         description="",
         homepage="",
         license={"spdx": "LicenseRef-Own", "redistribute": False},
@@ -221,7 +230,8 @@ def test_a_file_does_not_overwrite_the_bundles_own(name, own):
 
 
 def test_the_program_beside_the_bundle_has_the_options_of_each_graph():
-    bundle(staged({}, graphs={"head": {**GRAPH, "run": BURST}, "vad": GRAPH}))
+    head = {**GRAPH, "graph": "head", "context": "head", "run": BURST}
+    bundle(staged({}, graphs={"head": head, "vad": GRAPH}))
     program: dict[str, Any] = {"__name__": "run", "__file__": "run.py"}
     exec(read("run.py"), program)
 
@@ -240,7 +250,8 @@ def test_the_program_is_the_same_for_every_bundle_but_for_the_options():
 
 
 def test_a_bundle_without_an_onnx_file_has_no_program():
-    run = staged({})
+    told = {**facts("vad"), "files": {"vad_ctx_qnn.bin": {}}}
+    run = staged({"facts-vad/vad.json": json.dumps(told)})
     Path("in/context-vad/vad_ctx.onnx").unlink()
     bundle(run)
 
@@ -281,7 +292,8 @@ def test_the_index_leads_from_a_part_number_to_a_bundle(golden):
         "model": "secret",
         "license": {"spdx": "LicenseRef-Own", "redistribute": False},
     }
-    ten = {**ours, "variant": "10s"}
+    ten = {**ours, "variants": [{"name": "10s", "axes": {"seconds": "10"}}]}
+    ten["graphs"] = {"vad": {**ours["graphs"]["vad"], "variant": "10s"}}
 
     text = json.dumps(
         index(
@@ -317,10 +329,10 @@ def traced(*nodes: dict[str, str]) -> Run:
         {"node": "Erf_3", "operator": "Erf", "reason": None},
         {"node": "Cast_1", "operator": "Cast", "reason": None},
     ]
-    facts = {"cpu_nodes": left, "cpu_share_of_multiply_adds": 0.125}
+    told = {**facts("vad"), "cpu_nodes": left, "cpu_share_of_multiply_adds": 0.125}
     return staged(
         {
-            "facts-vad/facts.json": json.dumps(facts),
+            "facts-vad/vad.json": json.dumps(told),
             "trace-vad/op_trace.json": json.dumps({"on_cpu": nodes}),
             "trace-vad/qnn_op_trace.json": "{}",
         }

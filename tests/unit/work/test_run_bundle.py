@@ -33,7 +33,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     }
     manifest = {
         "model": "m",
-        "chip": {"name": "SM8750", "soc_model": 69},
+        "chips": [{"name": "SM8750", "soc_model": 69}],
         "graphs": graphs,
         "files": {name: {"sha256": digest_bytes(data)} for name, data in files.items()},
     }
