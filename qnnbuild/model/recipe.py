@@ -256,6 +256,8 @@ class ContextOptions:
     embed: bool = False  # the binary inside ctx.onnx
     share_weights: tuple[str, ...] = ()
     """Of a chip's graphs, "graphs": those of one variant, "variants": the variants of one graph."""
+    chip_groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """One binary for many chips: names of groups → selectors. Empty: one binary a chip."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -295,6 +297,7 @@ class Target:
     graphs: tuple[Graph, ...]
     context: ContextOptions
     bundle: BundleOptions
+    group: str = ""  # of chips that have one binary in common; "": the chip has its own
     description: str = ""
     homepage: str = ""
     recipe: str = ""  # the recipe's path

@@ -2,8 +2,9 @@
 
 Measured with onnxruntime-qnn 2.7.0 on two graphs with the same weights, for SM8750 and, the DMA
 engine, for SM8850: an option of the second session alone changed no byte of the binary, the same
-option of the first did, or did nothing in either. VTCM, how hard the compiler tries, bf16 and
-monolithic LSTMs count for each graph.
+option of the first did, or did nothing in either. How hard the compiler tries, bf16 and monolithic
+LSTMs count for each graph. So does VTCM, but of two graphs with different ones the emulator refuses
+to run the first (error 1100).
 """
 
 from __future__ import annotations
@@ -15,10 +16,11 @@ from qnnbuild.model.recipe import Graph
 
 OF_THE_BINARY: Mapping[str, str] = {
     "qnn_context_priority": "a binary has one priority",
+    "vtcm_mb": "the emulator runs no graphs of different VTCM in one binary",
     "extended_udma": "a binary is made for one kind of DMA engine",
     "enable_htp_spill_fill_buffer": "a binary has one such buffer",
 }
-"""Options that the plugin takes from the first session only, without a word about the others."""
+"""Options that cannot differ. All but VTCM the plugin takes from the first session, silently."""
 
 
 def sharing_problems(

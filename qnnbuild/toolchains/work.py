@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -77,5 +77,18 @@ class Toolchain(Protocol):
 
         Inputs "model-<stem>" and "names-<stem>" → "context", with one binary, and "facts". Where
         the host cannot run that, "alone" and "alone-facts" have the same of each graph alone.
+        """
+        ...
+
+    def alike(self, graph: Graph) -> Hashable:
+        """What of the graph must be the same for all chips of one binary, beside its model."""
+        ...
+
+    def multi(
+        self, graphs: Sequence[Graph], chips: Sequence[Chip], context: ContextOptions
+    ) -> Work:
+        """One graph as it is for each of `chips`, compiled into one binary for all of them.
+
+        Inputs "model" and "names" as for one chip, and "facts-<chip>" of each single binary.
         """
         ...

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from qnnbuild.digest import digest_file
-from qnnbuild.work.context_ort import MODEL, compile_of, context, prepared_model
+from qnnbuild.work.context_ort import MODEL, compile_wanted, context, prepared_facts
 from qnnbuild.work.ort_log import refused_options
 from qnnbuild.work.ort_session import Outcome, Wanted, create_in_turn
 from qnnbuild.work.read_back import (
@@ -104,7 +104,7 @@ def _alone(run: Run, stem: str, params: Mapping[str, Any]) -> Single:
 
 
 def _together(folder: Path, single: Single, *, is_last: bool) -> Wanted:
-    alone = compile_of(folder, single.params, single.ctx_name, f"{single.stem}/{MODEL}")
+    alone = compile_wanted(folder, single.params, single.ctx_name, f"{single.stem}/{MODEL}")
     last = {"ep.stop_share_ep_contexts": "1"} if is_last else {}
     entries = {**alone.entries, "ep.share_ep_contexts": "1", **last}
     return asked(replace(alone, entries=entries), single.stem)
@@ -132,7 +132,7 @@ def _read_back(folder: Path, single: Single) -> Compiled:
         compiled = read_back(folder, single.ctx_name)
         check_chip(compiled, single.params["soc_model"], single.params["reads_back"])
         check_graphs(compiled)
-        model, _ = prepared_model(folder / single.stem / MODEL)
+        model, _ = prepared_facts(folder / single.stem / MODEL)
         check_borders(compiled, model)
         nodes = (len(compiled.ctx.nodes), compiled.ctx.other_nodes)
         alone = (single.facts["ep_context_nodes"], len(single.facts["cpu_nodes"]))

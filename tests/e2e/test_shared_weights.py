@@ -179,8 +179,9 @@ def test_a_changed_weight_of_one_graph_builds_one_context_again(
     copy = repo.copy(tmp_path / "copy", QNNBUILD_STORE=str(tmp_path / "store"))
     copy.recipe("three", THREE.replace("three", "own").replace("plain", "own"))
     copy.model("own", network(rows="n"))
-    own_vtcm = TWO.replace("curved: {", "curved: {options: {ort: {vtcm_mb: 2}}, ")
-    copy.recipe("two", own_vtcm.replace("plain: {", "plain: {inputs: {x: {shape: [1, 64]}}, "))
+    mode = "{ort: {htp_graph_finalization_optimization_mode: 3}}"
+    own_mode = TWO.replace("curved: {", f"curved: {{options: {mode}, ")
+    copy.recipe("two", own_mode.replace("plain: {", "plain: {inputs: {x: {shape: [1, 64]}}, "))
     first = copy.doit()
     copy.model("curved", network(curved=True, seed=1))
     second = copy.doit()
