@@ -32,13 +32,6 @@ def sharing_problems(
                 "embed: false",
                 at="context.embed",
             )
-        if target.context.chip_groups:
-            yield _problem(
-                target,
-                "graphs cannot share their weights in a binary for several chips",
-                "share_weights or multi_soc, not both",
-                at="context.multi_soc",
-            )
     yield from _of_groups(sharing, toolchains)
     yield from _of_folders(sharing, [target for target in targets if not fails(target)])
 
