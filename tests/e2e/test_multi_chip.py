@@ -224,13 +224,16 @@ def test_the_plugins_own_tool_strips_to_the_same_records(built: SmallRepo, tmp_p
 
 
 def contents_of(path: Path) -> dict[str, object]:
-    """Record → contents; of the description all but the time."""
+    """Record → contents; of the description all but the time and the order of its lists."""
     data = memoryview(path.read_bytes())
     found: dict[str, object] = {}
     for record in read_records(data):
         contents = bytes(record_data(data, record))
-        said = json.loads(contents) if record.name.startswith("dlc.metadata") else None
-        if said is not None:
+        found[record.name] = contents
+        if record.name.startswith("dlc.metadata"):
+            said = json.loads(contents)
             del said["header"]["timestamp"]
-        found[record.name] = said or contents
+            said["cacheList"].sort(key=lambda one: one["cacheName"])
+            said["relations"].sort(key=lambda one: one["parentRecordName"])
+            found[record.name] = said
     return found
