@@ -39,6 +39,7 @@ class Part:
     converted: str = ""
     verdict: str | None = None  # the action that judged the binary of `run_on`
     traced: str | None = None  # the op trace, where nodes may run on the CPU
+    packages: str | None = None  # the action that has the libraries of the user's own operators
     run_on: str | None = None  # the chip whose binary was run: this one, or one of its generation
 
 
@@ -107,6 +108,8 @@ def _inputs(part: Part, *, is_first: bool) -> dict[str, Input]:
     inputs[f"report-{part.stem}"] = OutputOf(action=part.prepared, output="report")
     if part.verdict is not None:
         inputs[f"verdict-{part.stem}"] = OutputOf(action=part.verdict, output="verdict")
+    if part.packages is not None:
+        inputs[f"packages-{part.stem}"] = OutputOf(action=part.packages, output="device")
     if part.traced is not None:
         inputs[f"trace-{part.stem}"] = OutputOf(action=part.traced, output="dump")
     if part.graph.quantization is not None or part.graph.auto_from:

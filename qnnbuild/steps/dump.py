@@ -18,6 +18,8 @@ CALLS = {"qnnbuild.work.context_ort:context": "qnnbuild.work.dump_ort:dump"}
 TRIED = {"qnnbuild.work.expected_ort:expected": "qnnbuild.work.context_ort:context"}
 """What tries to compile a graph that is known to fail → what it tries."""
 
+TAKEN = ("model", "names", "packages")
+
 OP_TRACE = "op_trace"
 SCHEMATIC = "schematic"
 
@@ -31,6 +33,7 @@ def dump(
     prepared: str,
     converted: str,
     compiled: str,
+    packages: str | None = None,
     name: str,
 ) -> Action:
     """The compile of context, once more; with the options of that compile, and one to look.
@@ -42,6 +45,8 @@ def dump(
         "model": OutputOf(action=converted, output="model"),
         "names": OutputOf(action=prepared, output="names"),
     }
+    if packages is not None:
+        inputs["packages"] = OutputOf(action=packages, output="here")
     if kind == SCHEMATIC:
         inputs["context"] = OutputOf(action=compiled, output="context")
     # outside of all bundles, whose digests must not know of dumps
@@ -129,7 +134,7 @@ def trace(plan: Plan, name: str) -> Action:
         step="dump",
         call=call,
         params=_params(OP_TRACE, str(tried["graph"]), chip, tried),
-        inputs={name: compiled.inputs[name] for name in ("model", "names")},
+        inputs={name: compiled.inputs[name] for name in TAKEN if name in compiled.inputs},
         outputs=("dump",),
         tools=tuple(dict.fromkeys((*compiled.tools, "package:onnx"))),
         env=compiled.env,
@@ -143,8 +148,10 @@ def trace(plan: Plan, name: str) -> Action:
 def _params(kind: str, graph: str, chip: str, compiled: Mapping[str, Json]) -> dict[str, Json]:
     """Of a compile's own values those that decide what the compiler does."""
     embed = {"embed": compiled["embed"]} if kind == SCHEMATIC else {}
+    own = {"op_packages": compiled["op_packages"]} if "op_packages" in compiled else {}
     return {
         **embed,
+        **own,
         "kind": kind,
         "graph": graph,
         "chip": chip,

@@ -17,6 +17,13 @@ from qnnbuild.work.multiply_adds import multiply_adds, share_of
 from qnnbuild.work.ort_failure import explain, node_facts
 from qnnbuild.work.ort_log import Refused, in_users_names, refused_nodes, refused_options
 from qnnbuild.work.ort_session import VERBOSE, Outcome, Wanted, create
+from qnnbuild.work.own_libraries import (
+    OPTION,
+    crashed_with,
+    own_domains,
+    own_option,
+    put_libraries,
+)
 from qnnbuild.work.read_back import (
     Compiled,
     border_as_json,
@@ -39,7 +46,8 @@ def context(run: Run) -> None:
     """
     folder = run.inputs["model"]
     name = f"{run.params['graph']}_ctx.onnx"
-    wanted = _compile(folder, run.params, name)
+    put_libraries(run, folder)
+    wanted = _compile(run, folder, name)
     outcome = create(wanted, Path("compile.log"))
     run.peak_bytes = outcome.peak_bytes
     sys.stderr.write(outcome.log)
@@ -54,7 +62,7 @@ def context(run: Run) -> None:
     check_chip(compiled, run.params["soc_model"], run.params["reads_back"])
     check_graphs(compiled)
     check_borders(compiled, prepared)
-    _load(folder, name, run.params)
+    _load(run, folder, name)
     facts = {
         **_facts(run.params, compiled, len(nodes), on_cpu),
         "cpu_share_of_multiply_adds": story.cpu_share,
@@ -66,11 +74,13 @@ def context(run: Run) -> None:
         path.rename(run.outputs["context"] / path.name)
 
 
-def _compile(folder: Path, params: Mapping[str, Any], ctx_name: str) -> Wanted:
+def _compile(run: Run, folder: Path, ctx_name: str) -> Wanted:
+    params = run.params
     return Wanted(
         folder=folder,
         model=MODEL,
-        options={**_device(params), **params["options"]},
+        options={**_device(params), **params["options"], **own_option(run)},
+        environment=own_domains(run, folder / MODEL),
         entries={
             "ep.context_enable": "1",
             "ep.context_file_path": ctx_name,
@@ -94,10 +104,13 @@ def _prepared(path: Path) -> tuple[OnnxFacts, tuple[NodeFacts, ...]]:
     return read_model(memoryview(mapped))
 
 
-def _load(folder: Path, ctx_name: str, params: Mapping[str, Any]) -> None:
+def _load(run: Run, folder: Path, ctx_name: str) -> None:
     """The files load on the host's emulator of the same chip."""
     wanted = Wanted(
-        folder=folder, model=ctx_name, options=_device(params), entries=_fallback(params)
+        folder=folder,
+        model=ctx_name,
+        options={**_device(run.params), **own_option(run)},
+        entries=_fallback(run.params),
     )
     outcome = create(wanted, Path("load.log"))
     if not outcome.created:
@@ -118,6 +131,8 @@ class _Story:
     def failure(self, outcome: Outcome) -> WorkError:
         # The second run may meet the deadline; what the first one said is in the log by then.
         sys.stderr.write(f"{outcome.error or outcome.crash}\n")
+        if outcome.crash and (packages := self.run.params.get(OPTION)):
+            raise crashed_with(packages, outcome.crash)
         refused = self._users(refused_nodes(self._again().log) or refused_nodes(outcome.log))
         chip = str(self.run.params["reads_back"]["soc_type"])
         return explain(self.run.params["graph"], chip, outcome, refused)
@@ -167,6 +182,7 @@ class _Story:
             options=self.wanted.options,
             entries=entries,
             severity=VERBOSE,
+            environment=self.wanted.environment,
         )
         return create(talkative, Path("again.log"))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -92,9 +92,14 @@ def unsized_tensors(graph: GraphProto) -> set[str]:
     return made - sized
 
 
-def check_operators(run: Run, model: ModelProto, *, cpu_fallback: str) -> list[Left]:
-    """Refuse what surely cannot run on the NPU when the CPU may not help; tell the rest."""
-    left = left_to_cpu(model)
+def check_operators(
+    run: Run, model: ModelProto, *, cpu_fallback: str, own: Collection[str] = ()
+) -> list[Left]:
+    """Refuse what surely cannot run on the NPU when the CPU may not help; tell the rest.
+
+    Nodes named by `own` are for packages of the user's own.
+    """
+    left = [one for one in left_to_cpu(model) if one.node not in own]
     certain = [one for one in left if one.certain]
     if certain and cpu_fallback == "refuse":
         first = certain[0]

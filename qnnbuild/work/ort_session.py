@@ -11,7 +11,7 @@ import os
 import signal
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ class Wanted:
     options: Mapping[str, str]  # of the provider
     entries: Mapping[str, str]  # of the session
     severity: int = WARNING
+    environment: Mapping[str, str] = field(default_factory=dict)  # what the plugin reads of it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,12 +46,14 @@ class Outcome:
 
 def create(wanted: Wanted, log: Path) -> Outcome:
     """Create the session and throw it away; what it wrote stays."""
-    request = {
+    request: dict[str, Any] = {
         "model": wanted.model,
         "options": dict(wanted.options),
         "entries": dict(wanted.entries),
         "severity": wanted.severity,
     }
+    if wanted.environment:
+        request["environment"] = dict(wanted.environment)
     pressed = os.environ.get(press.HANDED_OVER)
     if pressed is None:
         answer = _in_a_fork(request, wanted.folder, log)
