@@ -67,9 +67,9 @@ def _gpu_problems(graph: Graph, context: ContextOptions) -> Iterator[Problem]:
     for key, why, hint in _NOTHING:
         if key in graph.places and getattr(graph, key):
             yield Problem(message=f"{key}: {why}", at=_at(graph, key), hint=hint)
-    if context.embed:
+    if said := _of_binaries(context):
         yield Problem(
-            message="context: {embed: true} says nothing of the GPU: no binary is compiled ahead",
+            message=f"context: {{{said}}} says nothing of the GPU: no binary is compiled ahead",
             at=_at(graph, "backend"),
             hint="leave it out, or give this graph a recipe of its own",
         )
@@ -79,6 +79,11 @@ def _gpu_problems(graph: Graph, context: ContextOptions) -> Iterator[Problem]:
             at=_at(graph, "verify"),
             hint="verify: {chips: none}",
         )
+
+
+def _of_binaries(context: ContextOptions) -> str:
+    told = {"embed": context.embed, "multi_soc": bool(context.chip_groups)}
+    return ", ".join(f"{key}: …" for key, given in told.items() if given)
 
 
 _NOTHING = (

@@ -91,10 +91,10 @@ def _wanted(run: Run, folder: Path, kind: Kind) -> Wanted:
             "backend_type": "htp",
             "soc_model": str(params["soc_model"]),
             **params["options"],
-            **own_option(run),
+            **own_option(params),
             **kind.options,
         },
-        environment=own_domains(run, folder / MODEL),
+        environment=own_domains(params, folder / MODEL),
         entries={
             **(ahead if kind.ahead else {}),
             **({} if params["cpu_fallback"] else {"session.disable_cpu_ep_fallback": "1"}),

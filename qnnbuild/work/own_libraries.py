@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import onnx
 
@@ -15,9 +17,9 @@ DOMAINS = "ORT_QNN_CUSTOM_OP_DOMAINS"
 """What the plugin reads when it is registered: domain:Op,Op;domain:Op."""
 
 
-def own_option(run: Run) -> dict[str, str]:
+def own_option(params: Mapping[str, Any]) -> dict[str, str]:
     """The provider's option; nothing without operators of the user's own."""
-    return {OPTION: run.params[OPTION]} if OPTION in run.params else {}
+    return {OPTION: params[OPTION]} if OPTION in params else {}
 
 
 def put_libraries(run: Run, folder: Path) -> None:
@@ -27,11 +29,11 @@ def put_libraries(run: Run, folder: Path) -> None:
             shutil.copyfile(library, folder / library.name)
 
 
-def own_domains(run: Run, model: Path) -> dict[str, str]:
+def own_domains(params: Mapping[str, Any], model: Path) -> dict[str, str]:
     """The environment that makes ONNX Runtime load a model with such operators."""
-    if OPTION not in run.params:
+    if OPTION not in params:
         return {}
-    known = {entry.partition(":")[0] for entry in run.params[OPTION].split(",")}
+    known = {entry.partition(":")[0] for entry in params[OPTION].split(",")}
     found: dict[str, list[str]] = {}
     for node in nodes(onnx.load(str(model), load_external_data=False)):
         if node.op_type in known and node.domain not in STANDARD:

@@ -180,8 +180,12 @@ def _check_what_runs(run: Run, wishes: Wishes, model: ModelProto, story: Story) 
     borders.check_no_doubles(model)
     cpu_helps = wishes.cpu_fallback == "allow"
     check_ranges(run, model, run.inputs["model"], fp16=wishes.fp16, cpu_helps=cpu_helps)
+    # whatever is no fp16 may be quantized later: then other operators are taken
+    floats_as = "f32" if wishes.fp16 else ""
     own = {node.name for node in model.graph.node if node in story.own}
-    story.left = check_operators(run, model, cpu_fallback=wishes.cpu_fallback, own=own)
+    story.left = check_operators(
+        run, model, cpu_fallback=wishes.cpu_fallback, floats_as=floats_as, own=own
+    )
 
 
 def _take_shapes(model: ModelProto, proof: Proof) -> bool:

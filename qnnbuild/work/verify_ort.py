@@ -42,7 +42,7 @@ def verify(run: Run) -> None:
             options={
                 "backend_type": "htp",
                 "soc_model": str(params["soc_model"]),
-                **own_option(run),
+                **own_option(params),
             },
             entries={} if params["cpu_fallback"] else {"session.disable_cpu_ep_fallback": "1"},
             samples=array_files(run.inputs["samples"]),
