@@ -41,14 +41,12 @@ def dump(
     A schematic belongs to one binary, so it is compared with what `compiled` has made.
     """
     work = toolchain.context(graph, target.chip, ContextOptions(embed=target.context.embed))
-    inputs = {
+    taken = {
         "model": OutputOf(action=converted, output="model"),
         "names": OutputOf(action=prepared, output="names"),
+        "packages": packages and OutputOf(action=packages, output="here"),
+        "context": kind == SCHEMATIC and OutputOf(action=compiled, output="context"),
     }
-    if packages is not None:
-        inputs["packages"] = OutputOf(action=packages, output="here")
-    if kind == SCHEMATIC:
-        inputs["context"] = OutputOf(action=compiled, output="context")
     # outside of all bundles, whose digests must not know of dumps
     where = (DUMPS, target.model, target.variant, target.chip.name, graph.name, kind)
     return Action(
@@ -59,7 +57,7 @@ def dump(
             **_params(kind, graph.name, target.chip.name, work.params),
             "options": dict(ortqnn.dump_options(graph, kind)),
         },
-        inputs=inputs,
+        inputs={name: given for name, given in taken.items() if given},
         outputs=("dump",),
         tools=(*work.tools, "package:onnx"),
         env=work.env,
@@ -99,8 +97,9 @@ def name_of(base: str, kind: str, chip: str) -> str:
 def problems(graph: Graph, chip: Chip, toolchain: Toolchain) -> Iterable[Problem]:
     """Dumps are asked for, and the toolchain compiles in a way that makes none."""
     if graph.dumps and not _can(graph, chip, toolchain):
+        of = "" if graph.backend == "htp" else f" of what the {graph.backend} compiles"
         yield Problem(
-            message=f"the toolchain {toolchain.name} makes no dumps",
+            message=f"the toolchain {toolchain.name} makes no dumps{of}",
             at=graph.places.get("dumps"),
             hint="leave dumps: away",
         )

@@ -87,12 +87,7 @@ def _of_binaries(context: ContextOptions) -> str:
 
 
 _NOTHING = (
-    ("dumps", "they are of the HTP's compile, and the GPU's is on the device", "leave it out"),
-    (
-        "expect_failure",
-        "nothing is compiled or run that could fail",
-        'for chips without it: chips: ["!…"]',
-    ),
+    ("expect_failure", "nothing is compiled or run that could fail", "leave it out"),
     ("op_packages", "QNN takes operators of one's own for the HTP and the CPU", "backend: htp"),
     ("run", "these are words for the HTP", "leave it out"),
 )

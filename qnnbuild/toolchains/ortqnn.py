@@ -42,8 +42,8 @@ class OrtQnn:
         self, graph: Graph, chip: Chip, context: ContextOptions | None = None
     ) -> Iterable[Problem]:
         yield from backend_problems(graph, context or PLAIN)
-        yield from op_package_problems(graph)
         if graph.backend == HTP:
+            yield from op_package_problems(graph)
             yield from precision_problems(graph, chip)
         yield from run_problems(graph)
         yield from option_problems(graph, chip, context or PLAIN)
