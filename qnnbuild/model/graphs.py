@@ -8,6 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 from qnnbuild.errors import Problem, Span
+from qnnbuild.model.op_packages import KEY as OP_PACKAGES
+from qnnbuild.model.op_packages import op_package_places, op_packages_of
 from qnnbuild.model.paths import items_of, member_of, path_of, paths_of
 from qnnbuild.model.precisions import needs_calibration, takes_calibration
 from qnnbuild.model.quantization import precision_of
@@ -61,6 +63,8 @@ def graph_of(name: str, at: Span, node: MappingNode, problems: list[Problem]) ->
         options=value.get("options", {}),
         run=RunOptions(**value.get("run", {})),
         dumps=tuple(value.get("dumps", ())),
+        backend=value.get("backend", "htp"),
+        op_packages=op_packages_of(node.get(OP_PACKAGES), problems),
         deadline_s=float(value.get("deadline", 900.0)),
         places=_places(at, node),
     )
@@ -198,6 +202,7 @@ def _constant(given: Any) -> Any:
 def _places(at: Span, node: MappingNode) -> dict[str, Span]:
     places = {"graph": at}
     add_places(places, "", node, 3)
+    places |= op_package_places(node.get(OP_PACKAGES))
     return places
 
 

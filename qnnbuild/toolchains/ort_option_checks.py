@@ -19,7 +19,6 @@ from qnnbuild.toolchains.ort_options import (
 from qnnbuild.toolchains.ort_versions import PLUGIN, Versions, installed
 
 TOOLCHAIN = "ort"
-BACKEND = "htp"
 DUMPED = {
     "op_trace": "enable_framework_op_trace",
     "qnn_graph": "dump_json_qnn_graph",
@@ -50,12 +49,16 @@ def option_problems(
         if option is None or not option.settable:
             yield _no_key(name, option, at)
             continue
-        one = _Check(option=option, value=value, at=at, chip=chip, stated=stated)
+        one = _Check(
+            option=option, value=value, at=at, chip=chip, stated=stated, backend=graph.backend
+        )
         yield from one.problems(versions)
     for dump in graph.dumps:
         if option := BY_NAME.get(DUMPED.get(dump, "")):
             at = graph.places.get(f"dumps.{dump}", graph.places.get("dumps"))
-            one = _Check(option=option, value=1, at=at, chip=chip, stated=stated)
+            one = _Check(
+                option=option, value=1, at=at, chip=chip, stated=stated, backend=graph.backend
+            )
             yield from one.too_old(versions, f"dumps: [{dump}]")
 
 
@@ -121,6 +124,7 @@ class _Check:
     at: Span | None
     chip: Chip
     stated: Mapping[str, str]
+    backend: str
 
     def problems(self, versions: Versions | None) -> Iterator[Problem]:
         """A value that is none says nothing of the rest."""
@@ -211,10 +215,10 @@ class _Check:
     def _elsewhere(self) -> Iterator[Problem]:
         """What this backend or the chip's system does not have."""
         option = self.option
-        if option.backends and BACKEND not in option.backends:
+        if option.backends and self.backend not in option.backends:
             yield Problem(
-                message=f"{option.name} is for {_or(option.backends)}; '{TOOLCHAIN}' compiles "
-                f"for {BACKEND}",
+                message=f"{option.name} is for {_or(option.backends)}; the graph runs on "
+                f"{self.backend}",
                 at=self.at,
                 hint="leave it out",
             )

@@ -27,7 +27,7 @@ def run_part(graph: Graph, provider_options: Mapping[str, str]) -> dict[str, Jso
     """The manifest's `run` of a graph; `provider_options` are those of run-time scope."""
     alone = graph.cpu_fallback != "allow"
     return {
-        "provider_options": {"backend_type": "htp", **provider_options},
+        "provider_options": {"backend_type": graph.backend, **provider_options},
         "session_options": {"session.disable_cpu_ep_fallback": "1"} if alone else {},
         "run_options": dict(_said(graph, Kind.RUN)),
         "dynamic_options": dict(_said(graph, Kind.DYNAMIC)),

@@ -9,6 +9,13 @@ from qnnbuild.digest import Json
 from qnnbuild.errors import Problem
 from qnnbuild.model.chips import says_of_itself
 from qnnbuild.model.recipe import Chip, ContextOptions, Graph, Quantization
+from qnnbuild.toolchains.ort_backends import HTP, backend_problems
+from qnnbuild.toolchains.ort_op_packages import (
+    op_package_problems,
+    option_here,
+    option_on_device,
+    packages_work,
+)
 from qnnbuild.toolchains.ort_option_checks import option_problems, says, spelling, usual
 from qnnbuild.toolchains.ort_options import BY_NAME, Scope
 from qnnbuild.toolchains.ort_precisions import precision_problems, searchable
@@ -35,12 +42,18 @@ class OrtQnn:
     def problems(
         self, graph: Graph, chip: Chip, context: ContextOptions | None = None
     ) -> Iterable[Problem]:
-        yield from precision_problems(graph, chip)
+        yield from backend_problems(graph, context or PLAIN)
+        if graph.backend == HTP:
+            yield from op_package_problems(graph)
+            yield from precision_problems(graph, chip)
         yield from run_problems(graph)
         yield from option_problems(graph, chip, context or PLAIN)
 
     def searchable(self, graph: Graph, chip: Chip) -> Graph:
         return searchable(graph, chip)
+
+    def packages(self, graph: Graph) -> Work:
+        return packages_work(graph)
 
     def convert(self, graph: Graph) -> Work:
         """fp16 and fp32 are one work: the compiler chooses the arithmetic, by the chip.
@@ -50,7 +63,7 @@ class OrtQnn:
         if graph.quantization is not None and not graph.auto_from:
             return Work(
                 call="qnnbuild.work.quantize_ort:quantize",
-                params=_quantization(graph.quantization),
+                params={**_quantization(graph.quantization), **_unsigned(graph)},
                 outputs=("model", "quantization"),
                 tools=("package:onnx", "package:onnxruntime", "package:numpy"),
             )
@@ -62,6 +75,13 @@ class OrtQnn:
         )
 
     def context(self, graph: Graph, chip: Chip, context: ContextOptions) -> Work:
+        if graph.backend != HTP:
+            return Work(
+                call="qnnbuild.work.on_device_ort:on_device",
+                params={"graph": graph.name, "backend": graph.backend},
+                outputs=("context", "facts"),
+                tools=("package:onnx",),
+            )
         return Work(
             call="qnnbuild.work.context_ort:context",
             params=_compile(graph, chip, context),
@@ -112,6 +132,7 @@ class OrtQnn:
                 "options": _options_by_chip(graphs, chips),
                 "cpu_fallback": first.cpu_fallback == "allow",
                 "embed": context.embed,
+                **_own(first),
             },
             outputs=("context", "facts"),
             tools=(*self.tools, "package:numpy", "host"),
@@ -127,10 +148,20 @@ class OrtQnn:
                 "soc_model": chip.soc_model,
                 "cpu_fallback": graph.cpu_fallback == "allow",
                 "reads_back": _reads_back(graph, chip),
+                **_own(graph),
             },
             outputs=("outputs", "numbers"),
             tools=(*self.tools, "package:numpy"),
         )
+
+
+def _own(graph: Graph) -> dict[str, Json]:
+    return {"op_packages": option_here(graph)} if graph.op_packages else {}
+
+
+def _unsigned(graph: Graph) -> dict[str, Json]:
+    """The GPU takes weights as uint8, around a zero point in the middle."""
+    return {} if graph.backend == HTP else {"unsigned_weights": True}
 
 
 def _quantization(wanted: Quantization) -> dict[str, Json]:
@@ -147,8 +178,11 @@ def run_time_options(graph: Graph) -> Mapping[str, str]:
     told = {
         name: spelling(BY_NAME[name], value)
         for name, value in sorted(graph.options.get(NAME, {}).items())
-        if BY_NAME[name].scope is Scope.RUN_TIME or BY_NAME[name].at_run
+        # what is compiled on the device is told there how
+        if graph.backend != HTP or BY_NAME[name].scope is Scope.RUN_TIME or BY_NAME[name].at_run
     }
+    if graph.op_packages:
+        told["op_packages"] = option_on_device(graph)
     if told.get("profiling_level", "off") != "off":
         # without a file no session starts, but on Windows
         told.setdefault("profiling_file_path", f"{graph.name}_profiling.csv")
@@ -206,6 +240,7 @@ def _compile(graph: Graph, chip: Chip, context: ContextOptions) -> dict[str, Jso
         "cpu_fallback": graph.cpu_fallback == "allow",
         "embed": context.embed,
         "reads_back": _reads_back(graph, chip),
+        **_own(graph),
     }
 
 

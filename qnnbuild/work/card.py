@@ -70,7 +70,11 @@ def _introduction(manifest: Manifest) -> Iterator[str]:
     precisions = ", ".join(f"{_code(name)} in {facts[name]['precision']}" for name in facts)
     chips = "; ".join(map(_chip, manifest["chips"]))
     these = "this chip" if len(manifest["chips"]) == 1 else "these chips"
-    yield f"Compiled for the NPU of the {chips}. It is for {these} only. Holds {precisions}."
+    on = {facts[name]["run"]["provider_options"]["backend_type"] for name in facts}
+    what = "Compiled for the NPU" if on == {"htp"} else "For the GPU"
+    if len(on) > 1:
+        what = "For the NPU, where compiled, and the GPU"
+    yield f"{what} of the {chips}. It is for {these} only. Holds {precisions}."
     if manifest["homepage"]:
         yield f"The model's home: <{manifest['homepage']}>"
 
@@ -156,7 +160,8 @@ def _verified(manifest: Manifest) -> Iterator[str]:
     for name, graph in manifest["graphs"].items():
         verified = graph["verified"]
         if verified is None:
-            yield f"The binary of {_code(name)} was not run."
+            why = graph["context"].get("device_only")
+            yield f"{_code(name)}: {why}." if why else f"The binary of {_code(name)} was not run."
             continue
         if verified["why_not"]:
             yield f"{_code(name)} cannot be compared: {verified['why_not']}."
