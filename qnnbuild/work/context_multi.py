@@ -22,6 +22,7 @@ from qnnbuild.formats.ctx_onnx import CtxOnnxFacts
 from qnnbuild.formats.format_error import FormatError
 from qnnbuild.formats.multi_chip import ChipRecord, MultiChip, dates, read_multi_chip
 from qnnbuild.work.context_ort import MODEL, Story, compile_wanted, prepared_facts
+from qnnbuild.work.node_prefix import prefix_nodes
 from qnnbuild.work.ort_log import refused_options
 from qnnbuild.work.ort_session import create
 from qnnbuild.work.own_libraries import put_libraries
@@ -57,6 +58,7 @@ def context(run: Run) -> None:
         raise story.failure(outcome)
     for line in refused_options(outcome.log):
         raise WorkError(f"the compiler did not take an option: {line}", place="options")
+    prefix_nodes(folder / name, params.get("node_name_prefix", ""))
     made = _read_back(folder, name)
     on_cpu = story.on_cpu(made.ctx, folder / name)
     _check_chips(made.binary, params["chips"])
