@@ -23,6 +23,7 @@ class Link:
     prepared: Action
     converted: Action
     packages: Action | None = None  # of operators of the user's own
+    libraries: tuple[Action, ...] = ()  # of toolchains that compile code; context takes the first
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,6 +102,7 @@ def _compiled(group: Sequence[Link], toolchain: Toolchain) -> list[Chain]:
             prepared=link.prepared.name,
             converted=link.converted.name,
             packages=link.packages.name if link.packages else None,
+            library=link.libraries[0].name if link.libraries else None,
         )
         for link, stem in zip(group, stems, strict=True)
     ]
@@ -113,6 +115,7 @@ def _compiled(group: Sequence[Link], toolchain: Toolchain) -> list[Chain]:
             prepared=link.prepared,
             converted=link.converted,
             packages=link.packages,
+            libraries=link.libraries,
             compiled=action,
             stem=stem,
             group=converted,

@@ -21,7 +21,8 @@ from qnnbuild.model.recipe import (
     Target,
     UrlSource,
 )
-from qnnbuild.toolchains import ortqnn
+from qnnbuild.model.sdks import is_sdk
+from qnnbuild.toolchains import ortqnn, qairt_htp
 from qnnbuild.toolchains.ort_run import run_part
 
 BUNDLE = "bundle"
@@ -170,12 +171,13 @@ def _folder(recipe: str) -> str:
 
 def _graph(part: Part, toolchain: str) -> dict[str, Json]:
     run_time = ortqnn.run_time_options(part.graph) if toolchain == ortqnn.NAME else {}
+    sdk = {"htp": qairt_htp.run_part(part.graph)} if is_sdk(toolchain) else {}
     return {
         "graph": part.graph.name,
         "variant": part.variant,
         "precision": part.graph.precision,
         "source": source_facts(part.graph.source),
-        "run": run_part(part.graph, run_time),
+        "run": {**run_part(part.graph, run_time), **sdk},
         "ranges": _ranges(part.graph),
         "prepared": part.prepared,
         "compiled": part.compiled,

@@ -38,6 +38,7 @@ class OrtQnn:
 
     name = NAME
     tools = ("package:onnxruntime", "package:onnxruntime-qnn")
+    can_run = True
 
     def problems(
         self, graph: Graph, chip: Chip, context: ContextOptions | None = None
@@ -73,6 +74,10 @@ class OrtQnn:
             outputs=("model",),
             tools=("package:onnx",),
         )
+
+    def libraries(self, graph: Graph) -> Mapping[str, Work]:
+        """What it converts is an ONNX file, and compiled from that."""
+        return {}
 
     def context(self, graph: Graph, chip: Chip, context: ContextOptions) -> Work:
         if graph.backend != HTP:
