@@ -12,6 +12,7 @@ from qnnbuild.errors import Problem, did_you_mean
 from qnnbuild.model.recipe import Target
 from qnnbuild.plans.model_plan import ModelPlan
 from qnnbuild.steps import prepare as prepare_step
+from qnnbuild.steps import wrap as wrap_step
 from qnnbuild.steps.bundle import bundle
 from qnnbuild.steps.context import context
 from qnnbuild.steps.convert import convert
@@ -29,7 +30,7 @@ from qnnbuild.toolchains.work import Toolchain
 
 STEPS = (
     *(fetch, export, prepare, feeds, calibrate, attempt, emulate, judge, sensitivity),
-    *(convert, context, dump),
+    *(convert, context, dump, wrap_step.wrap),
     *(samples, references, reference, verify, metric, verdict, expected, bundle),
 )
 CHECKS = (prepare_step.problems,)
@@ -38,7 +39,10 @@ TOOLCHAINS: tuple[Toolchain, ...] = (OrtQnn(),)
 
 def problems_of(targets: Iterable[Target], toolchains: Mapping[str, Toolchain]) -> list[Problem]:
     """What cannot work on its chip with its tools; what is wrong for many chips is told once."""
-    found: dict[Hashable, Problem] = {}
+    targets = list(targets)
+    found: dict[Hashable, Problem] = {
+        (problem.at, problem.hint): problem for problem in wrap_step.problems(targets)
+    }
     for target in targets:
         toolchain = toolchains.get(target.toolchain)
         if toolchain is None:

@@ -9,6 +9,7 @@ from qnnbuild.actions.action import Action
 from qnnbuild.model.recipe import Chip, Target
 from qnnbuild.plans.names import Use
 from qnnbuild.steps.context import Member, context
+from qnnbuild.steps.wrap import wrapped_context
 from qnnbuild.toolchains.work import Toolchain
 
 
@@ -19,6 +20,14 @@ class Link:
     use: Use
     prepared: Action
     converted: Action
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wrapped(Link):
+    """A graph of a file that was made elsewhere: one action, wrap, stands where both would.
+
+    Graphs that one target has of one file are held against the chip together, and it ships once.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +76,9 @@ def _folder(target: Target) -> Hashable:
 
 def _together(link: Link) -> Hashable:
     """Links for which this is the same are compiled by one action."""
-    return _folder(link.use.target), link.use.graph.name
+    graph = link.use.graph
+    shared = graph.source if isinstance(link, Wrapped) else graph.name
+    return _folder(link.use.target), shared
 
 
 def _compiled(group: Sequence[Link], toolchain: Toolchain) -> list[Chain]:
@@ -82,7 +93,11 @@ def _compiled(group: Sequence[Link], toolchain: Toolchain) -> list[Chain]:
         for link, stem in zip(group, stems, strict=True)
     ]
     target, chips = group[0].use.target, _chips(group)
-    action = context(target, members, chips, toolchain, name=_name(group, chips))
+    name = _name(group, chips)
+    if isinstance(group[0], Wrapped):
+        action = wrapped_context(target, members, toolchain, name=name)
+    else:
+        action = context(target, members, chips, toolchain, name=name)
     together = tuple(link.converted.name for link in group)
     return [
         Chain(

@@ -20,6 +20,7 @@ from qnnbuild.toolchains.ort_versions import PLUGIN, Versions, installed
 
 TOOLCHAIN = "ort"
 BACKEND = "htp"
+GENIE = "genie"
 DUMPED = {
     "op_trace": "enable_framework_op_trace",
     "qnn_graph": "dump_json_qnn_graph",
@@ -50,7 +51,14 @@ def option_problems(
         if option is None or not option.settable:
             yield _no_key(name, option, at)
             continue
-        one = _Check(option=option, value=value, at=at, chip=chip, stated=stated)
+        one = _Check(
+            option=option,
+            value=value,
+            at=at,
+            chip=chip,
+            stated=stated,
+            backend=GENIE if graph.genie else BACKEND,
+        )
         yield from one.problems(versions)
     for dump in graph.dumps:
         if option := BY_NAME.get(DUMPED.get(dump, "")):
@@ -121,6 +129,7 @@ class _Check:
     at: Span | None
     chip: Chip
     stated: Mapping[str, str]
+    backend: str = BACKEND
 
     def problems(self, versions: Versions | None) -> Iterator[Problem]:
         """A value that is none says nothing of the rest."""
@@ -211,10 +220,11 @@ class _Check:
     def _elsewhere(self) -> Iterator[Problem]:
         """What this backend or the chip's system does not have."""
         option = self.option
-        if option.backends and BACKEND not in option.backends:
+        if option.backends and self.backend not in option.backends:
+            runs = f"'{TOOLCHAIN}' compiles for {BACKEND}"
             yield Problem(
-                message=f"{option.name} is for {_or(option.backends)}; '{TOOLCHAIN}' compiles "
-                f"for {BACKEND}",
+                message=f"{option.name} is for {_or(option.backends)}; "
+                + ("Genie runs this graph" if self.backend == GENIE else runs),
                 at=self.at,
                 hint="leave it out",
             )

@@ -25,10 +25,10 @@ SETS = {
 
 def run_part(graph: Graph, provider_options: Mapping[str, str]) -> dict[str, Json]:
     """The manifest's `run` of a graph; `provider_options` are those of run-time scope."""
-    alone = graph.cpu_fallback != "allow"
+    backend = {} if graph.genie else {"backend_type": "htp"}  # Genie takes over by itself
     return {
-        "provider_options": {"backend_type": "htp", **provider_options},
-        "session_options": {"session.disable_cpu_ep_fallback": "1"} if alone else {},
+        "provider_options": {**backend, **provider_options},
+        "session_options": {"session.disable_cpu_ep_fallback": "1"} if graph.on_npu_alone else {},
         "run_options": dict(_said(graph, Kind.RUN)),
         "dynamic_options": dict(_said(graph, Kind.DYNAMIC)),
     }
@@ -36,7 +36,7 @@ def run_part(graph: Graph, provider_options: Mapping[str, str]) -> dict[str, Jso
 
 def run_problems(graph: Graph) -> Iterator[Problem]:
     """What the schema lets pass and would do nothing."""
-    if graph.run.kvcache_rewind is not None:
+    if graph.run.kvcache_rewind is not None and not graph.genie:
         yield Problem(
             message=f"kvcache_rewind is for models that Genie runs: '{graph.name}' is compiled "
             "for the HTP",

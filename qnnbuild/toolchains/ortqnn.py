@@ -9,6 +9,7 @@ from qnnbuild.digest import Json
 from qnnbuild.errors import Problem
 from qnnbuild.model.chips import says_of_itself
 from qnnbuild.model.recipe import Chip, ContextOptions, Graph, Quantization
+from qnnbuild.toolchains.ort_elsewhere import elsewhere_problems
 from qnnbuild.toolchains.ort_option_checks import option_problems, says, spelling, usual
 from qnnbuild.toolchains.ort_options import BY_NAME, Scope
 from qnnbuild.toolchains.ort_precisions import precision_problems, searchable
@@ -33,6 +34,7 @@ class OrtQnn:
         self, graph: Graph, chip: Chip, context: ContextOptions | None = None
     ) -> Iterable[Problem]:
         yield from precision_problems(graph, chip)
+        yield from elsewhere_problems(graph, chip, context or PLAIN)
         yield from run_problems(graph)
         yield from option_problems(graph, chip, context or PLAIN)
 
@@ -59,6 +61,8 @@ class OrtQnn:
         )
 
     def context(self, graph: Graph, chip: Chip, context: ContextOptions) -> Work:
+        if graph.wrapped or graph.genie:
+            return _made_elsewhere(graph, chip, context)
         return Work(
             call="qnnbuild.work.context_ort:context",
             params={
@@ -82,12 +86,32 @@ class OrtQnn:
                 "graph": graph.name,
                 "stem": stem,
                 "soc_model": chip.soc_model,
-                "cpu_fallback": graph.cpu_fallback == "allow",
+                "cpu_fallback": not graph.on_npu_alone,
                 "reads_back": _reads_back(graph, chip),
             },
             outputs=("outputs", "numbers"),
             tools=(*self.tools, "package:numpy"),
         )
+
+
+def _made_elsewhere(graph: Graph, chip: Chip, context: ContextOptions) -> Work:
+    """The binary is taken as it is, and held against the chip."""
+    kind, tools = "wrap_genie", ["package:onnx"]
+    if graph.wrapped:
+        kind, tools = "wrap_context", ["package:onnx", "package:protobuf", *OrtQnn.tools, "host"]
+    return Work(
+        call=f"qnnbuild.work.{kind}:context",
+        params={
+            "chip": chip.name,
+            "soc_model": chip.soc_model,
+            "reads_back": _reads_back(graph, chip),
+            "vtcm_mb": chip.vtcm_mb,
+            "embed": context.embed,
+            "load": graph.verify.chips != ("none",),
+        },
+        outputs=("context", "facts"),
+        tools=tuple(tools),
+    )
 
 
 def _quantization(wanted: Quantization) -> dict[str, Json]:
@@ -142,6 +166,9 @@ def _reads_back(graph: Graph, chip: Chip) -> dict[str, Json]:
     """What the binary must say of itself."""
     told: dict[str, Json] = dict(says_of_itself(chip))
     del told["soc_model"]
+    if graph.wrapped or graph.genie:
+        del told["vtcm_mb"]  # whoever compiled it chose it
+        return told
     if "vtcm_mb" in graph.options.get(NAME, {}):
         told["vtcm_mb"] = int(graph.options[NAME]["vtcm_mb"])
     return told

@@ -10,6 +10,7 @@ from qnnbuild.work.download import check_digest, download, is_page, shown
 from qnnbuild.work.first_bytes import look
 from qnnbuild.work.hub import HubPackage
 from qnnbuild.work.license_text import read_license
+from qnnbuild.work.made_elsewhere import MADE, check_made, take_made
 from qnnbuild.work.onnx_files import check_side_files, read, side_files
 from qnnbuild.work.packages import Package, missing_member, open_archive
 from qnnbuild.work.pip import download_release
@@ -22,6 +23,9 @@ LICENSE = "LICENSE.txt"
 def fetch_file(run: Run) -> None:
     """A file of the repo: in/source is a real copy with its side files already."""
     source, out = run.inputs["source"], run.outputs["model"]
+    if made := run.params.get("made"):
+        take_made(source, made, out)
+        return
     model = read(source / MODEL)
     check_side_files(model, source)
     for name in (MODEL, *side_files(model)):
@@ -36,7 +40,7 @@ def fetch_url(run: Run) -> None:
     got = Path("download")
     download(url, got)
     if member is None:
-        _take_file(got, shown(url), sha256, run.outputs["model"])
+        _take_file(run, got, shown(url))
         return
     title = PurePosixPath(shown(url)).name or shown(url)
     if is_page(got):
@@ -63,7 +67,13 @@ def fetch_hub(run: Run) -> None:
     _take(run, package, run.params["sha256"], side_files_are_pinned=True)
 
 
-def _take_file(got: Path, name: str, sha256: Digest, out: Path) -> None:
+def _take_file(run: Run, got: Path, name: str) -> None:
+    sha256, out = run.params["sha256"], run.outputs["model"]
+    if made := run.params.get("made"):
+        check_digest(got, sha256, name)
+        check_made(got, made, shown=name)
+        got.replace(out / MADE[made])
+        return
     look(got, shown=name)
     check_digest(got, sha256, name)
     if sides := side_files(read(got, shown=name)):
@@ -81,12 +91,26 @@ def _take(
 ) -> None:
     """Copy the member, its side files and the licence; `sha256` is the member's."""
     member, out = run.params["member"], run.outputs["model"]
-    package.copy(member, out / MODEL)
+    made = run.params.get("made")
+    to = out / MADE.get(made, MODEL)
+    package.copy(member, to)
     name = f"{PurePosixPath(member).name} of {package.title}"
-    look(out / MODEL, shown=name)
+    if made is None:
+        look(to, shown=name)
     if sha256 is not None:
-        check_digest(out / MODEL, sha256, name)
-    model = read(out / MODEL, shown=name)
+        check_digest(to, sha256, name)
+    if made is None:
+        _take_sides(package, member, to, name, side_files_are_pinned=side_files_are_pinned)
+    else:
+        check_made(to, made, shown=name)
+    if (text := run.params.get("license_member")) is not None:
+        _take_license(package, text, run.outputs["license"] / LICENSE)
+
+
+def _take_sides(
+    package: Package, member: str, to: Path, name: str, *, side_files_are_pinned: bool
+) -> None:
+    model = read(to, shown=name)
     sides = side_files(model)
     if sides and not side_files_are_pinned:
         raise WorkError(
@@ -96,10 +120,8 @@ def _take(
             hint=f"pin the whole archive: sha256: {digest_file(Path('download'))}",
         )
     for side in sides:
-        _copy_side_file(package.copy, member, side, out)
-    check_side_files(model, out)
-    if (text := run.params.get("license_member")) is not None:
-        _take_license(package, text, run.outputs["license"] / LICENSE)
+        _copy_side_file(package.copy, member, side, to.parent)
+    check_side_files(model, to.parent)
 
 
 def _copy_side_file(copy: Callable[[str, Path], None], member: str, side: str, out: Path) -> None:

@@ -22,6 +22,8 @@ from qnnbuild.work.shapes import first_line
 from qnnbuild.work.walk import inner_graphs, made_by, nodes
 
 REFERENCE = "reference.json"
+RECORDED = "recorded answers"
+"""What a binary is compared with whose original nobody has."""
 FAR_DB = 20.0
 """A recorded answer that is further off than this is of another sample or another export."""
 
@@ -33,8 +35,11 @@ def reference(run: Run) -> None:
 
     A file a sample with the outputs by name, and reference.json, which says how to compare them.
     """
-    model = onnx.load(str(run.inputs["baseline"] / "model.onnx"), load_external_data=False)
     told = json.loads((run.inputs["baseline"] / "baseline.json").read_text(encoding="utf-8"))
+    if told["is"] is None:
+        _without_original(run, told)
+        return
+    model = onnx.load(str(run.inputs["baseline"] / "model.onnx"), load_external_data=False)
     samples = array_files(run.inputs["samples"])
     why_not = _bfloat16(model) or why_not_comparable(model)
     kinds = {value.name: _kind(value, model) for value in model.graph.output}
@@ -48,6 +53,24 @@ def reference(run: Run) -> None:
     }
     if "recorded" in run.inputs:
         found["recorded"] = _from_recorded(run, kinds)
+    _write(run, found)
+
+
+def _without_original(run: Run, told: Mapping[str, Any]) -> None:
+    """Of a binary that was compiled elsewhere there may be recorded answers, or none at all."""
+    recorded = "recorded" in run.inputs
+    _write(
+        run,
+        {
+            "compared_with": RECORDED if recorded else None,
+            "samples": len(array_files(run.inputs["samples"])),
+            "why_not": None if recorded else told["why_not"],
+            "outputs": told["outputs"],
+        },
+    )
+
+
+def _write(run: Run, found: Mapping[str, Any]) -> None:
     text = json.dumps(found, indent=1, ensure_ascii=False, sort_keys=True)
     (run.outputs["reference"] / REFERENCE).write_text(text + "\n", encoding="utf-8")
 
