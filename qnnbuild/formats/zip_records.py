@@ -34,6 +34,11 @@ class ZipRecord:
 
 def read_records(data: memoryview) -> tuple[ZipRecord, ...]:
     """All records in the order of their data. Raises FormatError when it is not whole."""
+    return tuple(sorted(read_directory(data), key=lambda record: record.header_at))
+
+
+def read_directory(data: memoryview) -> tuple[ZipRecord, ...]:
+    """All records in the order in which the directory lists them, which is another."""
     if bytes(data[:4]) != ZIP_MAGIC:
         raise FormatError("not a ZIP: it does not begin as one")
     count, at = _directory(data)
@@ -43,7 +48,7 @@ def read_records(data: memoryview) -> tuple[ZipRecord, ...]:
     for _ in range(count):
         record, at = _entry(data, at)
         records.append(record)
-    return tuple(sorted(records, key=lambda record: record.header_at))
+    return tuple(records)
 
 
 def record_data(data: memoryview, record: ZipRecord) -> memoryview:

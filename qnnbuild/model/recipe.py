@@ -286,6 +286,8 @@ class Graph:
 @dataclass(frozen=True, kw_only=True)
 class ContextOptions:
     embed: bool = False  # the binary inside ctx.onnx
+    chip_groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """One binary for many chips: names of groups → selectors. Empty: one binary a chip."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -325,6 +327,7 @@ class Target:
     graphs: tuple[Graph, ...]
     context: ContextOptions
     bundle: BundleOptions
+    group: str = ""  # of chips that have one binary in common; "": the chip has its own
     description: str = ""
     homepage: str = ""
     recipe: str = ""  # the recipe's path

@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 
 from qnnbuild.errors import Problem, Span
+from qnnbuild.model.chip_groups import group_of, groups_of, wrong_groups
 from qnnbuild.model.chips import Chips
 from qnnbuild.model.graphs import add_places, graph_of, license_of
 from qnnbuild.model.paths import paths_of
@@ -81,6 +82,8 @@ class Resolver:
             wrong = wrong or self._never(override.pattern, override.span)
             if wrong:
                 problems.append(wrong)
+        for top in (self._recipe.root, *(o.change for o in self._overrides if o.graph is None)):
+            problems += wrong_groups(top.mapping("context"), self._chips, self._table)
         return problems
 
     def wrong_values(self) -> list[Problem]:
@@ -290,6 +293,7 @@ class Resolver:
             license=rest.license,
             graphs=graphs,
             context=rest.context,
+            group=group_of(chip, rest.context.chip_groups),
             bundle=self._bundle(variant, chip, rest),
             description=_text(rest.top, "description"),
             homepage=_text(rest.top, "homepage"),
@@ -348,7 +352,9 @@ def _axes_used(variants: Sequence[Variant], values: Sequence[object]) -> tuple[s
 def _context(top: MappingNode) -> ContextOptions:
     node = top.get("context")
     value = recipe_schema().part("context").typed(node) if node else {}
-    return ContextOptions(embed=value.get("embed", False))
+    return ContextOptions(
+        embed=value.get("embed", False), chip_groups=groups_of(value.get("multi_soc"))
+    )
 
 
 def _text(top: MappingNode, name: str) -> str:

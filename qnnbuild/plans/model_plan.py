@@ -8,6 +8,7 @@ from dataclasses import replace
 from qnnbuild.actions.action import Action, OutputOf
 from qnnbuild.model.recipe import Chip, ExportSource, Graph, Source, Target
 from qnnbuild.plans.contexts import Chain, Link, Wrapped, chains_of, fails, shipped_together
+from qnnbuild.plans.multi import MultiGraph, MultiGroup, multi_groups
 from qnnbuild.plans.names import Names, Use, unit_name, uses_of
 from qnnbuild.plans.proof import Proof, verdict_name
 from qnnbuild.plans.samples import shown_samples
@@ -41,13 +42,35 @@ class ModelPlan:
         links = [self._link(Use(t, graph)) for t in self.targets for graph in t.graphs]
         chains = chains_of(links, self.toolchains)
         yield from self.before_convert
-        proof = Proof(chains, self.names)
-        for ours in shipped_together(chains):
+        groups = [*multi_groups(chains, self.toolchains)]
+        together = [target for group in groups for target in group.targets]
+        proof = Proof(chains, self.names, together)
+        apart = {id(target) for target in together}
+        for ours in shipped_together([c for c in chains if id(c.use.target) not in apart]):
             yield from self._shipped(ours, proof)
+        for group in groups:
+            yield from self._shipped_for_chips(group, proof)
 
     def _shipped(self, chains: Sequence[Chain], proof: Proof) -> Iterator[Action]:
         """What the chains of one folder need, and its bundle."""
-        parts = []
+        yield from self._proved(chains, proof)
+        ours = [chain for chain in chains if not fails(chain.use.target)]
+        if ours:
+            targets = list({id(c.use.target): c.use.target for c in ours}.values())
+            toolchain = self.toolchains[targets[0].toolchain]
+            parts = [_part(chain, proof.run_for(chain), toolchain) for chain in ours]
+            yield self._bundle(targets, parts)
+
+    def _shipped_for_chips(self, group: MultiGroup, proof: Proof) -> Iterator[Action]:
+        """The same where several chips have one binary for each graph."""
+        yield from self._proved([c for graph in group.graphs for c in graph.chains], proof)
+        yield from (graph.compiled for graph in group.graphs)
+        toolchain = self.toolchains[group.targets[0].toolchain]
+        parts = [_part_of_several(graph, proof, toolchain) for graph in group.graphs]
+        yield self._bundle(group.targets, parts, chips=group.name)
+
+    def _proved(self, chains: Sequence[Chain], proof: Proof) -> Iterator[Action]:
+        """What compiles the chains, and what runs and judges them."""
         for chain in chains:
             toolchain = self.toolchains[chain.use.target.toolchain]
             yield from (chain.prepared, chain.converted)
@@ -57,13 +80,8 @@ class ModelPlan:
                 continue
             yield chain.compiled
             yield from self._dumps(chain, toolchain)
-            run = proof.run_for(chain)
-            if run is chain:
+            if proof.run_for(chain) is chain:
                 yield from proof.actions(chain, toolchain)
-            parts.append(_part(chain, run, toolchain))
-        if parts:
-            targets = list({id(c.use.target): c.use.target for c in chains}.values())
-            yield self._bundle(targets, parts)
 
     def _dumps(self, chain: Chain, toolchain: Toolchain) -> Iterator[Action]:
         """Those that the recipe lists, and the op trace that tells what the CPU runs."""
@@ -186,8 +204,8 @@ class ModelPlan:
         self.before_convert.append(action)
         return action.name
 
-    def _bundle(self, targets: Sequence[Target], parts: Sequence[Part]) -> Action:
-        return bundle(targets, parts, license_text=self._licence(targets[0]))
+    def _bundle(self, targets: Sequence[Target], parts: Sequence[Part], chips: str = "") -> Action:
+        return bundle(targets, parts, license_text=self._licence(targets[0]), chips=chips)
 
     def _licence(self, target: Target) -> OutputOf | None:
         """The licence's text out of the source's package, where the recipe takes it from there."""
@@ -274,4 +292,14 @@ def _part(chain: Chain, run: Chain | None, toolchain: Toolchain) -> Part:
         verdict=verdict_name(run) if run else None,
         run_on=run.use.target.chip.name if run else None,
         traced=traced_by(use.base, use.graph, use.target.chip, toolchain),
+    )
+
+
+def _part_of_several(graph: MultiGraph, proof: Proof, toolchain: Toolchain) -> Part:
+    """One binary for several chips, judged by each chip's single one."""
+    runs = [(chain.use.target.chip.name, proof.run_for(chain)) for chain in graph.chains]
+    return replace(
+        _part(graph.chains[0], None, toolchain),
+        compiled=graph.compiled.name,
+        singles={chip: verdict_name(run) for chip, run in runs if run is not None},
     )

@@ -15,14 +15,20 @@ from qnnbuild.steps.samples import references
 from qnnbuild.steps.verify import metric, reference, verdict, verify
 
 if TYPE_CHECKING:
+    from qnnbuild.model.recipe import Target
     from qnnbuild.toolchains.work import Toolchain
+
+
+GENERATIONS = ("generations",)
 
 
 class Proof:
     """Runs one chip of each generation, or those that the recipe wants; judges each graph apart."""
 
-    def __init__(self, chains: Sequence[Chain], names: Names) -> None:
+    def __init__(self, chains: Sequence[Chain], names: Names, each: Sequence[Target] = ()) -> None:
+        """`each` are targets of a binary for several chips: nobody stands for their single ones."""
         self.names = names
+        self.each = {id(target) for target in each}
         self.chosen: dict[Hashable, Chain] = {}
         for chain in chains:
             if self._is_wanted(chain) and not fails(chain.use.target):
@@ -30,13 +36,14 @@ class Proof:
 
     def _is_wanted(self, chain: Chain) -> bool:
         chips = chain.use.graph.verify.chips
-        if chips in (("generations",), ("all",)):
+        if chips in (GENERATIONS, ("all",)):
             return True
         return chips != ("none",) and any(matches_chip(p, chain.use.target.chip) for p in chips)
 
     def run_for(self, chain: Chain) -> Chain | None:
         """Whose binary is run to judge this one: its own, that of its kin, or nobody's."""
-        if chain.use.graph.verify.chips != ("generations",) and self._is_wanted(chain):
+        alone = id(chain.use.target) in self.each
+        if (alone or chain.use.graph.verify.chips != GENERATIONS) and self._is_wanted(chain):
             return chain
         return self.chosen.get(chain.kin)
 

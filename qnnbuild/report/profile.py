@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from qnnbuild.formats.profile_csv import Layer
+from qnnbuild.formats.chrome_trace import ChromeTraceFacts
+from qnnbuild.formats.profile_csv import Layer, ProfileFacts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +41,25 @@ def profile_rows(
         for layer in layers
     ]
     return sorted(rows, key=lambda row: -row.mean)
+
+
+def profile_told(
+    name: str, facts: ProfileFacts | ChromeTraceFacts, rows: Iterable[ProfileRow]
+) -> dict[str, Any]:
+    """One file as the report has it; `name` is the file's."""
+    if isinstance(facts, ProfileFacts):
+        whole = [
+            {"what": one.name, "unit": one.unit, "mean": one.mean, "runs": len(one.values)}
+            for one in facts.whole
+        ]
+    else:
+        whole = [{"what": "first to last", "unit": facts.unit, "mean": facts.span, "runs": 1}]
+    return {
+        "file": name,
+        "kind": facts.kind,
+        "whole": whole,
+        "rows": [asdict(row) for row in rows],
+    }
 
 
 def names_of(traced: Mapping[str, Any]) -> dict[str, list[str]]:

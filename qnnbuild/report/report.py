@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from qnnbuild.actions.plan import Plan
-from qnnbuild.digest import digest_json
+from qnnbuild.digest import digest_bytes
 from qnnbuild.errors import Problem
 from qnnbuild.model.recipe import Chip, Target
 from qnnbuild.report.cells import Cells
@@ -50,19 +50,19 @@ def report(subject: Subject, known: Known) -> Report:
 
 def digest_of(subject: Subject, known: Known) -> str:
     """Of all that a report would tell of; asks no more than how it stands with each action."""
-    told = []
+    told = [str(REPORT_VERSION), *sorted(subject.unseen)]
     for action in subject.plan:
         standing = known.standing(action.name)
         failure = standing.failure.message if standing.failure is not None else ""
-        told.append([action.name, standing.kind, standing.key or "", failure, list(standing.why)])
-    wrong = [[p.message, str(p.at)] for p in subject.problems]
-    reasons = [
-        [target.model, graph.name, str(graph.expect_failure)]
+        told += (action.name, standing.kind, standing.key or "", failure, *standing.why)
+    told += [f"{problem.message} {problem.at}" for problem in subject.problems]
+    told += [
+        f"{target.model} {graph.name} {graph.expect_failure}"
         for target in subject.targets
         for graph in target.graphs
         if graph.expect_failure is not None
     ]
-    return digest_json([REPORT_VERSION, told, wrong, reasons, sorted(subject.unseen)])
+    return digest_bytes("\0".join(told).encode())
 
 
 def _chip(chip: Chip) -> ChipTold:

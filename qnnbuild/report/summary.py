@@ -24,6 +24,7 @@ class Failed:
     """One failure, with all actions and cells that it stops."""
 
     failure: Told
+    said: str | None  # the tool's last word
     actions: tuple[str, ...]
     cells: tuple[str, ...]  # MODEL[/VARIANT]@CHIP
 
@@ -105,7 +106,18 @@ def _failed(told: Told) -> Iterator[Failed]:
             actions[action] = None
             stopped[f"{name_of(model, row)}@{cell['chip']}"] = None
     for failure, actions, stopped in found.values():
-        yield Failed(failure=failure, actions=tuple(actions), cells=tuple(stopped))
+        said = _said(failure)
+        yield Failed(failure=failure, said=said, actions=tuple(actions), cells=tuple(stopped))
+
+
+SAYS = ("says", "it says")
+
+
+def _said(failure: Told) -> str | None:
+    """What the error quotes of the tool; else where its log ends."""
+    quoted = [text for label, text in failure["facts"] if label in SAYS]
+    found = quoted or failure["last_lines"]
+    return str(found[-1]) if found else None
 
 
 def _known(told: Told) -> Iterator[KnownLine]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from urllib.parse import urlsplit, urlunsplit
 
@@ -40,16 +40,24 @@ class Part:
     verdict: str | None = None  # the action that judged the binary of `run_on`
     traced: str | None = None  # the op trace, where nodes may run on the CPU
     run_on: str | None = None  # the chip whose binary was run: this one, or one of its generation
+    singles: Mapping[str, str] = field(default_factory=dict)
+    """For a binary of several chips: chip → the action that judged its single binary."""
 
 
 def bundle(
-    targets: Sequence[Target], parts: Sequence[Part], *, license_text: OutputOf | None
+    targets: Sequence[Target],
+    parts: Sequence[Part],
+    *,
+    license_text: OutputOf | None,
+    chips: str = "",
 ) -> Action:
     """For `targets`, which differ in variant or chip. Stems are unique among `parts`.
 
+    `chips` is the name of several chips that have one binary, in the place of a chip's.
+
     `license_text` is the output with LICENSE.txt, for a licence that came with the source.
     """
-    first, where = targets[0], lands(targets)
+    first, where = targets[0], lands(targets, chips)
     inputs: dict[str, Input] = {"provenance": Provenance()}
     contexts = _contexts(parts)
     for part in parts:
@@ -60,9 +68,9 @@ def bundle(
         inputs["license"] = SourceFiles(patterns=(first.license.file,))
     if files := tuple(dict.fromkeys(file for t in targets for file in t.bundle.files)):
         inputs["files"] = SourceFiles(patterns=files)
-    folder, _, chips = where.rpartition("/")
+    folder, _, last = where.rpartition("/")
     return Action(
-        name=f"bundle/{folder}@{chips}",
+        name=f"bundle/{folder}@{last}",
         step="bundle",
         call="qnnbuild.work.bundle:bundle",
         params=_params(targets, parts),
@@ -75,11 +83,11 @@ def bundle(
     )
 
 
-def lands(targets: Sequence[Target]) -> str:
+def lands(targets: Sequence[Target], chips: str = "") -> str:
     """The bundle's folder below build/: of several variants that of none."""
     variants = {target.variant for target in targets}
     variant = variants.pop() if len(variants) == 1 else ""
-    chips = "+".join(chip.name for chip in _chips(targets))
+    chips = chips or "+".join(chip.name for chip in _chips(targets))
     return "/".join(part for part in (targets[0].model, variant, chips) if part)
 
 
@@ -107,6 +115,8 @@ def _inputs(part: Part, *, is_first: bool) -> dict[str, Input]:
     inputs[f"report-{part.stem}"] = OutputOf(action=part.prepared, output="report")
     if part.verdict is not None:
         inputs[f"verdict-{part.stem}"] = OutputOf(action=part.verdict, output="verdict")
+    for chip, verdict in part.singles.items():
+        inputs[f"verdict-{part.stem}-{chip}"] = OutputOf(action=verdict, output="verdict")
     if part.traced is not None:
         inputs[f"trace-{part.stem}"] = OutputOf(action=part.traced, output="dump")
     if part.graph.quantization is not None or part.graph.auto_from:
@@ -166,6 +176,7 @@ def _graph(part: Part, toolchain: str) -> dict[str, Json]:
         "prepared": part.prepared,
         "compiled": part.compiled,
         "run_on": part.run_on,
+        **({"singles": list(part.singles)} if part.singles else {}),
     }
 
 

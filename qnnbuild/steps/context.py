@@ -25,6 +25,15 @@ class Member:
     converted: str
 
 
+@dataclass(frozen=True, kw_only=True)
+class Single:
+    """One chip of several: the graph as it is for that chip, and what compiled it for it alone."""
+
+    graph: Graph
+    chip: Chip
+    compiled: str
+
+
 def context(
     target: Target,
     members: Sequence[Member],
@@ -51,6 +60,42 @@ def context(
         group=target.model,
         about=f"{', '.join(graphs)} for {', '.join(chip.name for chip in chips)}",
     )
+
+
+def context_for_chips(
+    target: Target,
+    member: Member,
+    singles: Sequence[Single],
+    toolchain: Toolchain,
+    *,
+    name: str,
+) -> Action:
+    """One binary for all chips of `singles`, in this order, with the weights of the first."""
+    chips = [single.chip for single in singles]
+    work = toolchain.multi([single.graph for single in singles], chips, target.context)
+    sizes: dict[str, Input] = {
+        f"facts-{single.chip.name}": OutputOf(action=single.compiled, output="facts")
+        for single in singles
+    }
+    return Action(
+        name=name,
+        step="context",
+        call=work.call,
+        argv=work.argv,
+        params=work.params,
+        inputs=_inputs([member]) | sizes,
+        outputs=work.outputs,
+        tools=work.tools,
+        env=work.env,
+        deadline_s=member.graph.deadline_s * len(singles),
+        places={**member.graph.places, **_under(target, "context")},
+        group=target.model,
+        about=f"{member.graph.name} for {', '.join(chip.name for chip in chips)}",
+    )
+
+
+def _under(target: Target, key: str) -> dict[str, Span]:
+    return {at: span for at, span in target.places.items() if at.partition(".")[0] == key}
 
 
 def _work(

@@ -37,7 +37,7 @@ def dump(
 
     A schematic belongs to one binary, so it is compared with what `compiled` has made.
     """
-    work = toolchain.context(graph, target.chip, target.context)
+    work = toolchain.context(graph, target.chip, ContextOptions(embed=target.context.embed))
     inputs = {
         "model": OutputOf(action=converted, output="model"),
         "names": OutputOf(action=prepared, output="names"),
@@ -110,13 +110,16 @@ def trace(plan: Plan, name: str) -> Action:
 
     The plan's own action where there is one; else the very same work, so that its record counts.
     """
-    if plan[name].call in CALLS.values() and plan[name].params["kind"] == OP_TRACE:
-        return plan[name]
     compiled = plan[_compiled(plan, name)]
     base, _, chip = compiled.name.partition("/")[2].partition("@")
     own = name_of(base, OP_TRACE, chip)
     if own in plan:
         return plan[own]
+    if "model" not in compiled.inputs:
+        raise NothingMatches(
+            f"{compiled.name} holds several graphs",
+            hint=f"dumps: [{OP_TRACE}] in the recipe makes one of each",
+        )
     tried = compiled.params.get("context") if compiled.step == "expect" else compiled.params
     call = CALLS.get(TRIED.get(compiled.call or "", compiled.call or ""))
     if call is None or not isinstance(tried, Mapping):
@@ -152,6 +155,9 @@ def _params(kind: str, graph: str, chip: str, compiled: Mapping[str, Json]) -> d
 
 
 def _compiled(plan: Plan, name: str) -> str:
+    if plan[name].step == "dump":
+        base, _, kind = name.removeprefix("dump/").rpartition("/")
+        name = f"context/{base}@{kind.partition('@')[2]}"
     steps = ("context", "expect")
     needed = [a.name for a in plan.upto([name]) if a.step in steps]
     found = needed or [n for n in plan.dependents(name) if plan[n].step in steps]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 
 from qnnbuild.digest import Json
@@ -17,6 +17,8 @@ from qnnbuild.toolchains.ort_run import run_problems
 from qnnbuild.toolchains.work import Work
 
 NAME = "ort"
+BY_CHIP: Mapping[str, Callable[[Chip], int]] = {"vtcm_mb": lambda chip: chip.vtcm_mb}
+"""Options with a value for each chip of a binary for several, and what a chip without one has."""
 PLAIN = ContextOptions()
 HOST = "linux-x64"
 DLC = "dlc"
@@ -75,6 +77,35 @@ class OrtQnn:
             },
             outputs=("context", "facts"),
             # numpy is loaded where compiles are forked from, and so part of the memory they find
+            tools=(*self.tools, "package:numpy", "host"),
+        )
+
+    def alike(self, graph: Graph) -> Hashable:
+        """All but the VTCM, of which each chip may have its own."""
+        options = tuple(one for one in _compile_options(graph) if one[0] not in BY_CHIP)
+        return options, graph.cpu_fallback
+
+    def multi(
+        self, graphs: Sequence[Graph], chips: Sequence[Chip], context: ContextOptions
+    ) -> Work:
+        first = graphs[0]
+        return Work(
+            call="qnnbuild.work.context_multi:context",
+            params={
+                "graph": first.name,
+                "chips": [
+                    {
+                        "name": chip.name,
+                        "soc_model": chip.soc_model,
+                        "reads_back": _reads_back(graph, chip),
+                    }
+                    for graph, chip in zip(graphs, chips, strict=True)
+                ],
+                "options": _options_by_chip(graphs, chips),
+                "cpu_fallback": first.cpu_fallback == "allow",
+                "embed": context.embed,
+            },
+            outputs=("context", "facts"),
             tools=(*self.tools, "package:numpy", "host"),
         )
 
@@ -147,6 +178,22 @@ def _compile_options(graph: Graph) -> Iterator[tuple[str, str]]:
             yield name, text
     if graph.precision == "bf16":
         yield "htp_bf16_enable", "1"
+
+
+def _options_by_chip(graphs: Sequence[Graph], chips: Sequence[Chip]) -> dict[str, Json]:
+    """The options that all have, and a list of values for those of which each may have its own.
+
+    The plugin knows no word for "not set" in such a list.
+    """
+    each = [dict(_compile_options(graph)) for graph in graphs]
+    options: dict[str, Json] = {k: v for k, v in each[0].items() if k not in BY_CHIP}
+    for name, otherwise in BY_CHIP.items():
+        if any(name in own for own in each):
+            values = [
+                own.get(name, str(otherwise(chip))) for own, chip in zip(each, chips, strict=True)
+            ]
+            options[name] = ",".join(values)
+    return options
 
 
 def dump_options(graph: Graph, kind: str) -> Iterator[tuple[str, str]]:

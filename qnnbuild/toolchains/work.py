@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -65,5 +65,18 @@ class Toolchain(Protocol):
         """Inputs "model" (converted) and "names" → "context" (what ships), "facts" (read back).
 
         The graph's files are called by its name: `<name>_ctx.onnx`, `<name>.json`.
+        """
+        ...
+
+    def alike(self, graph: Graph) -> Hashable:
+        """What of the graph must be the same for all chips of one binary, beside its model."""
+        ...
+
+    def multi(
+        self, graphs: Sequence[Graph], chips: Sequence[Chip], context: ContextOptions
+    ) -> Work:
+        """One graph as it is for each of `chips`, compiled into one binary for all of them.
+
+        Inputs "model" and "names" as for one chip, and "facts-<chip>" of each single binary.
         """
         ...

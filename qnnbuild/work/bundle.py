@@ -57,6 +57,10 @@ def _graph(run: Run, stem: str) -> GraphFacts:
         report=_json(run.inputs[f"report-{stem}"] / "report.json"),
         facts=facts,
         verdict=_json_of(run, f"verdict-{stem}"),
+        singles={
+            chip: _json_of(run, f"verdict-{stem}-{chip}")
+            for chip in run.params["graphs"][stem].get("singles", ())
+        },
         quantization=_json_of(run, f"quantization-{stem}"),
         **_on_cpu(run, stem, facts),
     )

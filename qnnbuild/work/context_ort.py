@@ -12,6 +12,7 @@ from typing import Any
 import onnx
 
 from qnnbuild.digest import digest_file
+from qnnbuild.formats.ctx_onnx import CtxOnnxFacts
 from qnnbuild.formats.onnx_file import NodeFacts, OnnxFacts, read_model
 from qnnbuild.work.multiply_adds import multiply_adds, share_of
 from qnnbuild.work.ort_failure import explain, node_facts
@@ -39,18 +40,18 @@ def context(run: Run) -> None:
     """
     folder = run.inputs["model"]
     name = f"{run.params['graph']}_ctx.onnx"
-    wanted = _compile(folder, run.params, name)
+    wanted = compile_wanted(folder, run.params, name)
     outcome = create(wanted, Path("compile.log"))
     run.peak_bytes = outcome.peak_bytes
     sys.stderr.write(outcome.log)
-    prepared, nodes = _prepared(folder / MODEL)
-    story = _Story(run=run, wanted=wanted, nodes=nodes)
+    prepared, nodes = prepared_facts(folder / MODEL)
+    story = Story(run=run, wanted=wanted, nodes=nodes)
     if not outcome.created:
         raise story.failure(outcome)
     for line in refused_options(outcome.log):
         raise WorkError(f"the compiler did not take an option: {line}", place="options")
     compiled = read_back(folder, name)
-    on_cpu = story.on_cpu(compiled, folder / name)
+    on_cpu = story.on_cpu(compiled.ctx, folder / name)
     check_chip(compiled, run.params["soc_model"], run.params["reads_back"])
     check_graphs(compiled)
     check_borders(compiled, prepared)
@@ -66,7 +67,7 @@ def context(run: Run) -> None:
         path.rename(run.outputs["context"] / path.name)
 
 
-def _compile(folder: Path, params: Mapping[str, Any], ctx_name: str) -> Wanted:
+def compile_wanted(folder: Path, params: Mapping[str, Any], ctx_name: str) -> Wanted:
     return Wanted(
         folder=folder,
         model=MODEL,
@@ -88,7 +89,7 @@ def _fallback(params: Mapping[str, Any]) -> dict[str, str]:
     return {} if params["cpu_fallback"] else {"session.disable_cpu_ep_fallback": "1"}
 
 
-def _prepared(path: Path) -> tuple[OnnxFacts, tuple[NodeFacts, ...]]:
+def prepared_facts(path: Path) -> tuple[OnnxFacts, tuple[NodeFacts, ...]]:
     with path.open("rb") as file:
         mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     return read_model(memoryview(mapped))
@@ -106,7 +107,7 @@ def _load(folder: Path, ctx_name: str, params: Mapping[str, Any]) -> None:
         raise not_good("what was compiled does not load again", facts=[("the tool says", said)])
 
 
-class _Story:
+class Story:
     """What is told of nodes: in the user's names, with reasons out of a second, verbose run."""
 
     def __init__(self, run: Run, wanted: Wanted, nodes: Sequence[NodeFacts]) -> None:
@@ -122,13 +123,13 @@ class _Story:
         chip = str(self.run.params["reads_back"]["soc_type"])
         return explain(self.run.params["graph"], chip, outcome, refused)
 
-    def on_cpu(self, compiled: Compiled, ctx_path: Path) -> tuple[Refused, ...]:
+    def on_cpu(self, ctx: CtxOnnxFacts, ctx_path: Path) -> tuple[Refused, ...]:
         """Nodes of the ctx.onnx that are no EPContext: these the CPU will run."""
-        if compiled.ctx.other_nodes == 0:
-            if len(compiled.ctx.nodes) != 1 and not self.run.params["cpu_fallback"]:
-                raise not_good(f"{len(compiled.ctx.nodes)} EPContext nodes; one was asked for")
+        if ctx.other_nodes == 0:
+            if len(ctx.nodes) != 1 and not self.run.params["cpu_fallback"]:
+                raise not_good(f"{len(ctx.nodes)} EPContext nodes; one was asked for")
             return ()
-        _, nodes = _prepared(ctx_path)
+        _, nodes = prepared_facts(ctx_path)
         left = [node for node in nodes if not node.op.endswith(":EPContext")]
         reasons = {(r.name, r.operator): r.reason for r in refused_nodes(self._again().log)}
         told = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 MANIFEST_VERSION = 2
@@ -18,6 +18,8 @@ class GraphFacts:
     report: Mapping[str, Any]  # prepare's
     facts: Mapping[str, Any]  # read back from the context
     verdict: Mapping[str, Any] | None = None  # on the binary that was run, see "run_on"
+    singles: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """For a binary of several chips: the verdict on each chip's single binary."""
     quantization: Mapping[str, Any] | None = None
     on_cpu: Sequence[Mapping[str, Any]] | None = None  # with an op trace: {node, operator, reason}
     on_cpu_differs: Sequence[Mapping[str, Any]] = ()  # what only one source has, and which
@@ -82,7 +84,9 @@ def _graph(
         "comparison": facts.report["comparison"],
         "quantization": facts.quantization,
         # the binary of the chip "on" was run: this very one, or its like for another chip
-        "verified": {"on": graph["run_on"], **facts.verdict} if facts.verdict else None,
+        "verified": {"on": graph["run_on"], **facts.verdict} if facts.verdict else _worst(facts),
+        # no host runs a binary for several chips: these are about each chip's single one
+        **({"verified_singles": dict(facts.singles)} if facts.singles else {}),
         # what an app gives the runtime: options of the provider, the session, each run, and dynamic
         "run": graph["run"],
         "on_cpu": _on_cpu(facts),
@@ -91,6 +95,21 @@ def _graph(
         "prepared": graph["prepared"],
         "compiled": graph["compiled"],
     }
+
+
+def _worst(facts: GraphFacts) -> dict[str, Any] | None:
+    """Of the single binaries of several chips the verdict with the lowest SQNR."""
+    if not facts.singles:
+        return None
+    chip = min(facts.singles, key=lambda name: _lowest(facts.singles[name]))
+    return {"on": chip, "binary_of": "the chip alone", **facts.singles[chip]}
+
+
+def _lowest(verdict: Mapping[str, Any]) -> float:
+    found = [
+        one["sqnr_db"] for one in verdict["outputs"].values() if one.get("sqnr_db") is not None
+    ]
+    return min(found, default=float("inf"))
 
 
 def _input(told: Mapping[str, Any], ranges: Mapping[str, Any]) -> dict[str, Any]:

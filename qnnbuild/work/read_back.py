@@ -76,7 +76,12 @@ def check_graphs(compiled: Compiled) -> None:
 
 def check_borders(compiled: Compiled, prepared: OnnxFacts) -> None:
     """Inputs and outputs are those of the prepared model: names, order, types, shapes."""
-    made = compiled.ctx.onnx
+    check_border_of(compiled.ctx, prepared)
+
+
+def check_border_of(ctx: CtxOnnxFacts, prepared: OnnxFacts) -> None:
+    """The same for a ctx.onnx whose binary is not looked at here."""
+    made = ctx.onnx
     for kind, wanted, found in (
         ("input", prepared.inputs, made.inputs),
         ("output", prepared.outputs, made.outputs),

@@ -1,10 +1,7 @@
 """Runs a graph of this bundle as its manifest.json says.
 
-On Windows or Linux on arm64 with Qualcomm's NPU. On Linux on x86-64 the HTP emulator stands in
-for the chip: it computes the chip's numbers, slowly.
-
-It needs Python 3.11, numpy, onnxruntime and onnxruntime-qnn. It came with the bundle and is
-licensed under Apache-2.0, whatever the licence of the model is.
+On Windows or Linux on arm64 with the NPU; on Linux on x86-64 the HTP emulator computes the chip's
+numbers, slowly. Needs Python 3.11, numpy, onnxruntime, onnxruntime-qnn. This file is Apache-2.0.
 """
 
 from __future__ import annotations
@@ -227,6 +224,8 @@ def _provider_options(
 ) -> dict[str, str]:
     options = dict(graph["run"]["provider_options"])
     if emulated:
+        if len(manifest["chips"]) > 1 and "chips" in graph["context"]:
+            raise Stop("the binary is for several chips; the emulator loads none such", CANNOT_RUN)
         for name in sorted(options.keys() & DEVICE_ONLY):
             _say(f"left out, since the emulator has no such thing: {name}={options.pop(name)}")
         options["soc_model"] = str(manifest["chips"][0]["soc_model"])

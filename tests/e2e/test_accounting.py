@@ -133,7 +133,12 @@ def test_a_profile_of_the_emulator_is_read_by_the_models_own_nodes(
     rows = {row["operator"]: row["nodes"] for row in json.loads(shown.out)[0]["rows"]}
     head = (run / "profile.csv").read_text().splitlines()[0]
 
+    page = tmp_path / "report.html"
+    reported = built.qnnbuild("report", "--profile", str(run / "profile.csv"), "-o", str(page))
+
     assert shown.code == 0, shown.err
+    assert reported.code == 0, reported.err
+    assert "<h3>profile.csv</h3>" in page.read_text()
     assert rows["conv_token_1"] == ["conv"]
     assert rows["relu"] == ["relu"]
     assert head.endswith(",ONNX Source Ops")  # the plugin took the op trace that lay beside

@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -35,13 +36,13 @@ chips: [SM8750]
 SAMPLES = ("first", "second", "third")
 RANDOM = np.random.default_rng(4)
 INPUTS = {name: RANDOM.standard_normal((1, 64)).astype(np.float32) for name in SAMPLES}
-WEIGHTS = {
+WEIGHTS: dict[str, Any] = {
     "w": RANDOM.standard_normal((64, 32)).astype(np.float32) / 8,
     "b": RANDOM.standard_normal(32).astype(np.float32),
 }
 
 
-def network(**weights: np.ndarray) -> onnx.ModelProto:
+def network(**weights: Any) -> onnx.ModelProto:
     return model(
         "g (float[1, 64] x) => (float[1, 32] hidden, float[1, 32] scores) {"
         " [product] m = MatMul (x, w) [sum] s = Add (m, b)"
@@ -69,10 +70,8 @@ def repo_with(
     ):
         (folder / kind).mkdir()
         for name, values in arrays.items():
-            np.savez(
-                folder / kind / f"{name}.npz",
-                **{output: array.astype(np.float32) for output, array in values.items()},
-            )
+            recorded: dict[str, Any] = {n: a.astype(np.float32) for n, a in values.items()}
+            np.savez(folder / kind / f"{name}.npz", **recorded)
     return repo
 
 

@@ -102,7 +102,7 @@ def test_what_failed_is_told_with_the_tools_last_line_and_its_log(built: SmallRe
 
     assert told["rows"][0]["cells"][0]["failures"] == ["export/broken"]
     assert failure["last_lines"] == ["loading", "no <b>weights</b>"]
-    assert failure["at"] == "recipes/broken.yaml:4:3"
+    assert failure["at"] == "recipes/broken.yaml:3:1"
     assert (built.root / ".qnnbuild" / failure["log"]).read_text() == "loading\nno <b>weights</b>\n"
 
 

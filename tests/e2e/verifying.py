@@ -161,7 +161,8 @@ def judged(made: Built, bars: Mapping[str, float], into: str = "verdict") -> dic
 def by_hand(ctx: Path, samples: Path, references: Path) -> dict[str, list[float]]:
     """What a plain script finds, which knows nothing of qnnbuild; for the chip SM8750."""
     script = Path(__file__).with_name("by_hand.py")
-    argv = [sys.executable, script, ctx, str(CHIPS["SM8750"].soc_model), samples, references]
+    argv = [sys.executable, str(script), str(ctx), str(CHIPS["SM8750"].soc_model)]
+    argv += [str(samples), str(references)]
     done = subprocess.run(argv, check=True, capture_output=True, text=True, timeout=300)
     told: dict[str, list[float]] = json.loads(done.stdout.splitlines()[-1])
     return told

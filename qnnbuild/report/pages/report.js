@@ -96,7 +96,6 @@
   const at = (id) => document.getElementById(id);
   const chosen = new Set();
   let drawn = { rows: [], chips: [] };
-  let here = [0, 0];
 
   function matches(row, chip, words, arch) {
     const one = row.cells.get(chip.name);
@@ -138,7 +137,6 @@
       shown.sort((a, b) => (places.get(a) < places.get(b) ? -1 : places.get(a) > places.get(b) ? 1 : 0));
     }
     drawn = { rows: shown, chips: chips.filter((chip) => seen.has(chip.name)), fits };
-    here = [0, 0];
     at("found").textContent = count
       ? `${count.toLocaleString("en")} cells of ${shown.length} rows and ${drawn.chips.length} chips`
       : "nothing matches";
@@ -163,7 +161,11 @@
       }
     }
     const body = make("tbody", {});
-    drawn.rows.forEach((row, y) => body.append(line(row, y, show)));
+    drawn.show = show;
+    drawn.rows.forEach((row, y) => body.append(line(row)));
+    for (const made of [...body.rows].slice(0, AT_ONCE)) fill(made);
+    near.disconnect();
+    for (const made of [...body.rows].slice(AT_ONCE)) near.observe(made);
     const made = make("table", {
       role: "grid", "aria-labelledby": "matrix-title", onclick: clicked, onkeydown: pressed,
       style: `width: ${first + width * drawn.chips.length}px`,
@@ -173,10 +175,27 @@
     return made;
   }
 
-  function line(row, y, show) {
-    const made = document.createElement("tr");
-    const name = make("th", { class: "name", scope: "row", title: row.name }, row.name);
-    made.append(name);
+  // Of thousands of rows only those near the view get their cells; names are there for all.
+  const AT_ONCE = 60;
+  const near = new IntersectionObserver((seen) => {
+    for (const one of seen) if (one.isIntersecting) fill(one.target);
+  }, { root: at("grid"), rootMargin: "1000px" });
+  addEventListener("beforeprint", () => document.querySelectorAll("#grid tbody tr").forEach(fill));
+
+  function line(row) {
+    const made = make("tr", {}, make("th", { class: "name", scope: "row", title: row.name }, row.name));
+    made.append(make("td", { colspan: drawn.chips.length }));
+    return made;
+  }
+
+  function fill(made) {
+    if (made.dataset.filled) return;
+    made.dataset.filled = "yes";
+    near.unobserve(made);
+    made.lastChild.remove();
+    const y = made.sectionRowIndex;
+    const row = drawn.rows[y];
+    const { show } = drawn;
     const fits = drawn.fits.get(row);
     drawn.chips.forEach((chip, x) => {
       const cell = document.createElement("td");
@@ -190,7 +209,6 @@
       }
       made.append(cell);
     });
-    return made;
   }
 
   const place = (cell) => cell.dataset.at.split(",").map(Number);
@@ -217,6 +235,7 @@
 
   function next(body, y, x, [down, right]) {
     for (let row = y + down, column = x + right; body.rows[row] && drawn.chips[column]; row += down, column += right) {
+      fill(body.rows[row]);
       const cell = body.rows[row].cells[column + 1];
       if (cell.className) return cell;
     }
@@ -238,7 +257,6 @@
   function open(y, x, from) {
     const row = drawn.rows[y];
     const chip = drawn.chips[x];
-    here = [y, x];
     const close = make("button", { type: "button", class: "close", onclick: () => dialog.close() }, "close");
     dialog.replaceChildren(close, ...details(row, chip));
     dialog.addEventListener("close", () => {
@@ -450,6 +468,7 @@
     const y = drawn.rows.findIndex((row) => row.name === name);
     const x = drawn.chips.findIndex((one) => one.name === chip);
     if (y < 0 || x < 0 || !drawn.rows[y].cells.has(chip)) return;
+    fill(document.querySelectorAll("#grid tbody tr")[y]);
     open(y, x, document.querySelector(`#grid td[data-at="${y},${x}"]`));
   }
 

@@ -11,8 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from qnnbuild.formats.profile_csv import read_profile
 from qnnbuild.report.page import data_of, issue, page, share, size, sizes, span
+from qnnbuild.report.profile import profile_rows, profile_told
 from tests.reported import AUTO, FAILED, FLOATS, STALE, VAD, Told, failed
+from tests.unit.formats.samples import sample
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "report"
 EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
@@ -74,6 +77,20 @@ def test_a_section_says_without_any_script(
     text = "\n".join(parsed(everything()).texts[section]) + "\n"
 
     golden(GOLDEN / f"{section}.txt", text)
+
+
+def test_times_that_came_from_a_device_are_a_table_by_node() -> None:
+    profile = read_profile(sample("profile_detailed.csv"))
+    told = profile_told("vad <1>.csv", profile, profile_rows(profile.layers))
+    found = Parsed()
+    found.feed(page({**everything().json(), "profiles": [told]}))
+    texts = found.texts["times"]
+
+    assert texts[:2] == ["Times", "vad <1>.csv"]
+    assert texts[3:11] == [
+        *("nodes", "QNN operator", "mean", "share"),
+        *("div + erf + add + mul + mul2", "div_2", "41,946,104 cycles", "78.870%"),
+    ]
 
 
 def test_the_data_is_read_back_as_it_was() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from qnnbuild.report.summary import Summary, summary
 from tests.reported import AUTO, FAILED, FLOATS, VAD, Told, failed
@@ -28,6 +29,17 @@ def test_the_same_failure_on_several_chips_is_told_once() -> None:
 
     assert found.actions == names
     assert found.cells == ("vad/w8a8@SM8550", "vad/w8a8@SM8750")
+
+
+def test_a_failure_shows_the_last_word_of_its_tool() -> None:
+    def said(**changed: Any) -> str | None:
+        failure = replace(FAILED, **changed)
+        told = Told.of(VAD).be("context/vad/near/w8a8@SM8750", failed(failure))
+        return summary(told.json()).failed[0].said
+
+    assert said() == "error: no such operator"
+    assert said(facts=(("says", "one"), ("says", "two"), ("where", "x"))) == "two"
+    assert said(last_lines=()) is None
 
 
 def test_a_line_of_a_row_has_its_numbers_from_the_least_to_the_most() -> None:

@@ -143,6 +143,31 @@ def test_the_planned_trace_is_found_from_all_that_has_to_do_with_the_graph(name:
     assert trace(found, name) is found[OP_TRACE]
 
 
+def test_from_another_dump_of_the_graph_the_trace_is_made() -> None:
+    traced = trace(plan(dumps=("dlc",)), "dump/silero/vad/16k/dlc@SM8750")
+
+    assert traced.name == OP_TRACE
+
+
+def test_a_context_of_several_graphs_asks_for_the_recipe() -> None:
+    found = plan()
+    several = replace(found[CONTEXT], inputs={"model-vad": found[CONTEXT].inputs["model"]})
+    with pytest.raises(NothingMatches) as caught:
+        trace(Plan.of([several if a.name == CONTEXT else a for a in found]), CONTEXT)
+
+    assert caught.value.problems[0].message == f"{CONTEXT} holds several graphs"
+
+
+def test_what_counts_for_a_dlc_alone_reaches_no_other_dump() -> None:
+    asked = {"ort": {"skip_backend_op_validation": True}}
+    found = plan(dumps=("dlc", "op_trace"), options=asked)
+
+    assert found["dump/silero/vad/16k/dlc@SM8750"].params["options"] == {
+        "skip_backend_op_validation": "1"
+    }
+    assert found[OP_TRACE].params["options"] == {}
+
+
 def test_a_graph_that_is_known_to_fail_can_be_traced():
     found = plan(expect_failure=ExpectedFailure(reason="it overflows"))
     traced = trace(found, "expect/silero/vad/16k@SM8750")
