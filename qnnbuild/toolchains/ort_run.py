@@ -23,13 +23,18 @@ SETS = {
 """A recipe's key under `run:` → the option that it sets."""
 
 
-def run_part(graph: Graph, provider_options: Mapping[str, str]) -> dict[str, Json]:
-    """The manifest's `run` of a graph; `provider_options` are those of run-time scope."""
+def run_part(
+    graph: Graph, provider_options: Mapping[str, str], run_options: Mapping[str, str] | None = None
+) -> dict[str, Json]:
+    """The manifest's `run` of a graph; `provider_options` are those of run-time scope.
+
+    `run_options` are those that speak of files of the bundle.
+    """
     backend = {} if graph.genie else {"backend_type": "htp"}  # Genie takes over by itself
     return {
         "provider_options": {**backend, **provider_options},
         "session_options": {"session.disable_cpu_ep_fallback": "1"} if graph.on_npu_alone else {},
-        "run_options": dict(_said(graph, Kind.RUN)),
+        "run_options": {**dict(_said(graph, Kind.RUN)), **(run_options or {})},
         "dynamic_options": dict(_said(graph, Kind.DYNAMIC)),
     }
 

@@ -23,7 +23,7 @@ from qnnbuild.work.run import Run, WorkError
 
 WRAPPER = "model.onnx"
 OPSET, IR = 21, 10
-DEVICE_ONLY = "Genie runs on Windows on ARM64 alone: nothing of this was run"
+DEVICE_ONLY = "Genie runs on Windows on ARM64 alone"
 OVERRIDES = "tmp"
 """How the name begins that Genie looks for."""
 
