@@ -40,9 +40,9 @@ TOOLCHAINS: tuple[Toolchain, ...] = (OrtQnn(),)
 def problems_of(targets: Iterable[Target], toolchains: Mapping[str, Toolchain]) -> list[Problem]:
     """What cannot work on its chip with its tools; what is wrong for many chips is told once."""
     targets = list(targets)
-    found: dict[Hashable, Problem] = {
-        (problem.at, problem.hint): problem for problem in wrap_step.problems(targets)
-    }
+    found: dict[Hashable, Problem] = {}
+    for problem in wrap_step.problems(targets):
+        found.setdefault(problem.at, problem)
     for target in targets:
         toolchain = toolchains.get(target.toolchain)
         if toolchain is None:

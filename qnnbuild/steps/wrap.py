@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from qnnbuild.actions.action import Action, Input, OutputOf, SourceFiles
 from qnnbuild.digest import Json
-from qnnbuild.errors import Problem
+from qnnbuild.errors import Problem, Span
 from qnnbuild.model.recipe import Graph, InputSpec, Source, Target
 from qnnbuild.steps.context import Member
 from qnnbuild.toolchains.work import Toolchain
@@ -60,7 +60,13 @@ def wrapped_context(
         call=work.call,
         params={
             **work.params,
-            "graphs": {member.stem: member.graph.name for member in members},
+            "graphs": {
+                member.stem: {
+                    "graph": member.graph.name,
+                    "load": member.graph.verify.chips != ("none",),
+                }
+                for member in members
+            },
         },
         inputs={
             f"model-{member.stem}": OutputOf(action=member.prepared, output="model")
@@ -70,10 +76,18 @@ def wrapped_context(
         tools=work.tools,
         env=work.env,
         deadline_s=sum(member.graph.deadline_s for member in members),
-        places={**target.places, **first.places},
+        places={**target.places, **first.places, **_each_behind_its_stem(members)},
         group=target.model,
         about=f"{', '.join(member.graph.name for member in members)} for {target.chip.name}",
     )
+
+
+def _each_behind_its_stem(members: Sequence[Member]) -> dict[str, Span]:
+    return {
+        f"{member.stem}:{at}": span
+        for member in members
+        for at, span in member.graph.places.items()
+    }
 
 
 def original_of(graph: Graph, original: Source) -> Graph:
@@ -97,19 +111,28 @@ def problems(targets: Sequence[Target]) -> Iterator[Problem]:
     chips: dict[tuple[str, Source], Target] = {}
     for target in targets:
         for graph in target.graphs:
-            if not graph.wrapped:
-                continue
-            first = chips.setdefault((target.model, graph.source), target)
-            if first.chip.soc_model != target.chip.soc_model:
+            if graph.wrapped:
+                first = chips.setdefault((target.model, graph.source), target)
+                yield from _two_chips(graph, first, target)
+            if target.group and (graph.wrapped or graph.genie):
                 yield Problem(
-                    message="a context binary is for one chip, and this one would be for "
-                    f"{first.chip.name} and {target.chip.name}",
-                    at=graph.places.get("source", graph.places["graph"]),
-                    hint=f"only: {{{target.chip.name}: {{source: …}}}} names the one for "
-                    f"{target.chip.name}",
+                    message=f"'{graph.name}' was made elsewhere, and multi_soc is for the compile",
+                    at=target.places.get("context.multi_soc", graph.places["graph"]),
+                    hint="leave multi_soc out",
                 )
-                return
         yield from _two_overrides(target)
+
+
+def _two_chips(graph: Graph, first: Target, other: Target) -> Iterator[Problem]:
+    if first.chip.soc_model == other.chip.soc_model:
+        return
+    name = other.chip.name
+    yield Problem(
+        message=f"a context binary is for one chip, and this one would be for {first.chip.name} "
+        f"and {name}",
+        at=graph.source.span or graph.places["graph"],
+        hint=f"only: {{{name}: {{source: …}}}} names the one for {name}",
+    )
 
 
 def _two_overrides(target: Target) -> Iterator[Problem]:

@@ -138,7 +138,6 @@ def _made_elsewhere(graph: Graph, chip: Chip, context: ContextOptions) -> Work:
             "reads_back": _reads_back(graph, chip),
             "vtcm_mb": chip.vtcm_mb,
             "embed": context.embed,
-            "load": graph.verify.chips != ("none",),
         },
         outputs=("context", "facts"),
         tools=tuple(tools),
@@ -214,8 +213,8 @@ def _reads_back(graph: Graph, chip: Chip) -> dict[str, Json]:
     told: dict[str, Json] = dict(says_of_itself(chip))
     del told["soc_model"]
     if graph.wrapped or graph.genie:
-        del told["vtcm_mb"]  # whoever compiled it chose it
-        return told
+        # whoever compiled it chose the rest
+        return {name: told[name] for name in ("soc_type", "arch")}
     if "vtcm_mb" in graph.options.get(NAME, {}):
         told["vtcm_mb"] = int(graph.options[NAME]["vtcm_mb"])
     return told

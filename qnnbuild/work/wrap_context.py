@@ -44,7 +44,7 @@ def context(run: Run) -> None:
     for stem in stems:
         compiled = read_back(out, f"{stem}_ctx.onnx")
         check_graphs(compiled)
-        _load(run, compiled, f"{stem}_ctx.onnx")
+        _load(run, compiled, stem)
         told = _facts(params, stem, compiled)
         text = json.dumps(told, indent=1, ensure_ascii=False, sort_keys=True)
         (run.outputs["facts"] / f"{stem}.json").write_text(text + "\n", encoding="utf-8")
@@ -79,10 +79,11 @@ def _point_to(model: ModelProto, cache: bytes, *, embedded: bool) -> None:
             attribute.i = int(embedded)
 
 
-def _load(run: Run, compiled: Compiled, name: str) -> None:
+def _load(run: Run, compiled: Compiled, stem: str) -> None:
     """On the host's emulator of the same chip; a graph that nothing runs here is taken unseen."""
-    if not run.params["load"]:
-        run.warn(f"{name} was not loaded: verify.chips is none", place="verify")
+    name = f"{stem}_ctx.onnx"
+    if not run.params["graphs"][stem]["load"]:
+        run.warn(f"{name} was not loaded: verify.chips is none", place=f"{stem}:graph")
         return
     alone = {} if compiled.ctx.other_nodes else {"session.disable_cpu_ep_fallback": "1"}
     options = {"backend_type": "htp", "soc_model": str(run.params["soc_model"])}
@@ -97,6 +98,7 @@ def _load(run: Run, compiled: Compiled, name: str) -> None:
     inside = len(compiled.binary.graphs)
     raise WorkError(
         f"the emulator does not load the binary around '{compiled.ctx.nodes[0].partition}'",
+        place=f"{stem}:graph",
         facts=[
             ("it says", said),
             ("graphs inside", str(inside)),
@@ -116,7 +118,7 @@ def _facts(params: Mapping[str, Any], stem: str, compiled: Compiled) -> dict[str
     binary, ctx = compiled.binary, compiled.ctx
     outer = [node for node in _nodes(compiled) if node["operator"] != "EPContext"]
     return {
-        "graph": params["graphs"][stem],
+        "graph": params["graphs"][stem]["graph"],
         "chip": {
             "soc_model": binary.soc_model,
             "soc_type": binary.soc_type,
@@ -131,7 +133,7 @@ def _facts(params: Mapping[str, Any], stem: str, compiled: Compiled) -> dict[str
         "settings": dict(binary.settings),
         "options": {},
         "embedded": bool(params["embed"]),
-        "loaded": bool(params["load"]),
+        "loaded": params["graphs"][stem]["load"],
         "ep_context_nodes": len(ctx.nodes),
         "graphs_in_binary": [graph.name for graph in binary.graphs],
         "nodes": 1 + len(outer),

@@ -129,7 +129,7 @@ def _check_chip(facts: DlcFacts, params: Mapping[str, Any]) -> None:
 def _facts(params: Mapping[str, Any], stem: str, dlc: DlcFacts, out: Path) -> dict[str, Any]:
     builds = sorted({context.sdk_build for context in dlc.contexts if context.sdk_build})
     return {
-        "graph": params["graphs"][stem],
+        "graph": params["graphs"][stem]["graph"],
         "device_only": DEVICE_ONLY,
         "chip": {"soc_model": params["soc_model"], **params["reads_back"]},
         "sdk_build": builds[0] if builds else None,
