@@ -8,6 +8,7 @@ from qnnbuild.actions.action import Action, Input, SourceFiles, SourceOnnx
 from qnnbuild.digest import Json
 from qnnbuild.errors import RecipeError, Span
 from qnnbuild.model.recipe import FileSource, HubSource, PypiSource, UrlSource
+from qnnbuild.work.made_files import MADE
 
 Fetched = FileSource | UrlSource | PypiSource | HubSource
 
@@ -48,7 +49,7 @@ def fetch(
     Equal sources give equal actions, so graphs and variants that share a file share the fetch.
     `made` is the precision of what was made elsewhere and is no ONNX file.
     """
-    params = _params(source) | ({"made": made} if made else {})
+    params = _params(source) | ({"file": MADE[made]} if made else {})
     outputs: tuple[str, ...] = (MODEL,)
     if license_member is not None:
         if params.get("member") is None:

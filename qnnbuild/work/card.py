@@ -146,7 +146,7 @@ def _verified(manifest: Manifest) -> Iterator[str]:
             yield f"The binary of {_code(name)} was not run{f': {why}' if why else ''}."
             continue
         if verified["why_not"]:
-            said = "cannot be" if verified["compared_with"] else "was run and not"
+            said = "cannot be" if verified.get("compared_with", True) else "was run and not"
             yield f"{_code(name)} {said} compared: {verified['why_not']}."
         for output, found in verified["outputs"].items():
             shown = [_said(found.get(what)) for what in ("sqnr_db", "max_abs", "cosine")]

@@ -1,4 +1,7 @@
-"""The code of fetch actions: out/model has model.onnx and its side files, all looked at."""
+"""The code of fetch actions: out/model has model.onnx and its side files, all looked at.
+
+With a "file" in the params it has that one file, which whoever takes it looks at.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,6 @@ from qnnbuild.work.download import check_digest, download, is_page, shown
 from qnnbuild.work.first_bytes import look
 from qnnbuild.work.hub import HubPackage
 from qnnbuild.work.license_text import read_license
-from qnnbuild.work.made_elsewhere import MADE, check_made, take_made
 from qnnbuild.work.onnx_files import check_side_files, read, side_files
 from qnnbuild.work.packages import Package, missing_member, open_archive
 from qnnbuild.work.pip import download_release
@@ -23,8 +25,8 @@ LICENSE = "LICENSE.txt"
 def fetch_file(run: Run) -> None:
     """A file of the repo: in/source is a real copy with its side files already."""
     source, out = run.inputs["source"], run.outputs["model"]
-    if made := run.params.get("made"):
-        take_made(source, made, out)
+    if file := run.params.get("file"):
+        _only_file(source).replace(out / file)
         return
     model = read(source / MODEL)
     check_side_files(model, source)
@@ -32,6 +34,18 @@ def fetch_file(run: Run) -> None:
         to = out / name
         to.parent.mkdir(parents=True, exist_ok=True)
         (source / name).replace(to)
+
+
+def _only_file(source: Path) -> Path:
+    files = sorted(path for path in source.rglob("*") if path.is_file())
+    if len(files) != 1:
+        raise WorkError(
+            f"one file is wanted, the pattern matches {len(files)}",
+            place="source.file",
+            facts=[("they are", ", ".join(path.name for path in files[:4]))],
+            exit_code=2,
+        )
+    return files[0]
 
 
 def fetch_url(run: Run) -> None:
@@ -69,10 +83,9 @@ def fetch_hub(run: Run) -> None:
 
 def _take_file(run: Run, got: Path, name: str) -> None:
     sha256, out = run.params["sha256"], run.outputs["model"]
-    if made := run.params.get("made"):
+    if file := run.params.get("file"):
         check_digest(got, sha256, name)
-        check_made(got, made, shown=name)
-        got.replace(out / MADE[made])
+        got.replace(out / file)
         return
     look(got, shown=name)
     check_digest(got, sha256, name)
@@ -91,18 +104,16 @@ def _take(
 ) -> None:
     """Copy the member, its side files and the licence; `sha256` is the member's."""
     member, out = run.params["member"], run.outputs["model"]
-    made = run.params.get("made")
-    to = out / MADE.get(made, MODEL)
+    file = run.params.get("file")  # of what was made elsewhere: no ONNX file, and alone
+    to = out / (file or MODEL)
     package.copy(member, to)
     name = f"{PurePosixPath(member).name} of {package.title}"
-    if made is None:
+    if file is None:
         look(to, shown=name)
     if sha256 is not None:
         check_digest(to, sha256, name)
-    if made is None:
+    if file is None:
         _take_sides(package, member, to, name, side_files_are_pinned=side_files_are_pinned)
-    else:
-        check_made(to, made, shown=name)
     if (text := run.params.get("license_member")) is not None:
         _take_license(package, text, run.outputs["license"] / LICENSE)
 

@@ -20,10 +20,10 @@ import numpy as np
 from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
 
 from qnnbuild.errors import did_you_mean
-from qnnbuild.formats.any_file import read_any
 from qnnbuild.formats.context_binary import ContextFacts
 from qnnbuild.formats.tensor import GraphFacts, TensorFacts
-from qnnbuild.work.made_elsewhere import COMPILED, MADE
+from qnnbuild.work.made_elsewhere import read_compiled
+from qnnbuild.work.made_files import COMPILED, MADE
 from qnnbuild.work.original import keep_original
 from qnnbuild.work.read_back import border_as_json
 from qnnbuild.work.run import Run, WorkError
@@ -62,8 +62,7 @@ def wrap(run: Run) -> None:
     The outputs are those of prepare: whatever comes after needs not know that nothing was prepared.
     """
     binary = run.inputs["model"] / MADE[COMPILED]
-    facts = read_any(binary)
-    assert isinstance(facts, ContextFacts)
+    facts = read_compiled(binary)
     graph = _graph(facts, run.params["graph"], given=run.params["given"])
     inputs, outputs = (
         [_border(tensor, float_io=run.params["float_io"]) for tensor in some]

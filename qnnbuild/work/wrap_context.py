@@ -13,9 +13,9 @@ import onnx
 from onnx import ModelProto
 
 from qnnbuild.digest import digest_file
-from qnnbuild.formats.any_file import read_any
 from qnnbuild.formats.context_binary import ContextFacts
-from qnnbuild.work.made_elsewhere import COMPILED, MADE
+from qnnbuild.work.made_elsewhere import read_compiled
+from qnnbuild.work.made_files import COMPILED, MADE
 from qnnbuild.work.ort_session import Wanted, create
 from qnnbuild.work.read_back import Compiled, border_as_json, check_graphs, read_back
 from qnnbuild.work.run import Run, WorkError
@@ -30,9 +30,7 @@ def context(run: Run) -> None:
     params, out = run.params, run.outputs["context"]
     stems = list(params["graphs"])
     binary = run.inputs[f"model-{stems[0]}"] / MADE[COMPILED]
-    facts = read_any(binary)
-    assert isinstance(facts, ContextFacts)
-    check_made_for(facts, params)
+    check_made_for(read_compiled(binary), params)
     shipped = f"{stems[0]}_qnn.bin"
     for stem in stems:
         model = onnx.load(str(run.inputs[f"model-{stem}"] / WRAPPER))

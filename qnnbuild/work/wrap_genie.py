@@ -16,9 +16,9 @@ import onnx
 from onnx import ModelProto, ValueInfoProto, helper
 
 from qnnbuild.digest import digest_file
-from qnnbuild.formats.any_file import read_any
 from qnnbuild.formats.dlc import DlcFacts
-from qnnbuild.work.made_elsewhere import GENIE, MADE
+from qnnbuild.work.made_elsewhere import read_prepared
+from qnnbuild.work.made_files import GENIE, MADE
 from qnnbuild.work.run import Run, WorkError
 
 WRAPPER = "model.onnx"
@@ -33,6 +33,7 @@ Described = Sequence[Mapping[str, Any]]
 def wrap(run: Run) -> None:
     """Inputs "model" (a DLC) and "override" → outputs "model", "names", "report"."""
     out = run.outputs["model"]
+    read_prepared(run.inputs["model"] / MADE[GENIE])
     (run.inputs["model"] / MADE[GENIE]).replace(out / MADE[GENIE])
     if "override" in run.inputs:
         override = _override(run.inputs["override"])
@@ -56,8 +57,7 @@ def context(run: Run) -> None:
     """Input "model-<stem>" of the one graph in params["graphs"] → outputs "context", "facts"."""
     (stem,) = run.params["graphs"]
     folder, out = run.inputs[f"model-{stem}"], run.outputs["context"]
-    facts = read_any(folder / MADE[GENIE])
-    assert isinstance(facts, DlcFacts)
+    facts = read_prepared(folder / MADE[GENIE])
     _check_chip(facts, run.params)
     model = onnx.load(str(folder / WRAPPER))
     for attribute in model.graph.node[0].attribute:

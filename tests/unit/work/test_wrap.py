@@ -14,7 +14,7 @@ from onnx import ModelProto
 from qnnbuild.formats.any_file import read_any
 from qnnbuild.formats.context_binary import ContextFacts
 from qnnbuild.formats.ctx_onnx import CtxOnnxFacts
-from qnnbuild.work.made_elsewhere import COMPILED, MADE
+from qnnbuild.work.made_files import COMPILED, MADE
 from qnnbuild.work.run import Run, WorkError
 from qnnbuild.work.wrap import NO_REFERENCE, wrap
 from tests.graphs import model

@@ -10,7 +10,7 @@ from typing import Any
 import onnx
 import pytest
 
-from qnnbuild.work.made_elsewhere import GENIE, MADE
+from qnnbuild.work.made_files import GENIE, MADE
 from qnnbuild.work.run import Run, WorkError
 from qnnbuild.work.wrap_genie import context, wrap
 from tests.working import run_work
