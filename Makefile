@@ -24,7 +24,7 @@ except ImportError:
 endef
 export CHECK_PYTHON
 
-.PHONY: zoo test check lint types layers quick accept format bench lock clean distclean
+.PHONY: zoo test check lint types layers quick accept format bench atlas lock clean distclean
 
 zoo: .venv/zoo.ready
 	$(BIN)/doit -n $(PARALLEL) --continue
@@ -58,6 +58,10 @@ format: .venv/dev.ready
 # a build of nothing against ninja's, on the same graph of files
 bench: .venv/dev.ready
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python bench/noop.py
+
+# what the NPU takes, measured with the real compiler: docs/operators.md; an hour on two cores
+atlas: .venv/dev.ready
+	nice $(BIN)/python -m tools.atlas
 
 # The wheel index's own files only: an index or a folder of this machine would put digests
 # into the locks that nobody else can check.

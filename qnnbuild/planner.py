@@ -11,6 +11,7 @@ from qnnbuild.actions.plan import Plan
 from qnnbuild.errors import Problem, did_you_mean
 from qnnbuild.model.recipe import Target
 from qnnbuild.plans.model_plan import ModelPlan
+from qnnbuild.plans.sharing import sharing_problems
 from qnnbuild.steps import prepare as prepare_step
 from qnnbuild.steps import wrap as wrap_step
 from qnnbuild.steps.bundle import bundle
@@ -37,7 +38,7 @@ CHECKS = (prepare_step.problems,)
 TOOLCHAINS: tuple[Toolchain, ...] = (OrtQnn(),)
 
 
-def problems_of(targets: Iterable[Target], toolchains: Mapping[str, Toolchain]) -> list[Problem]:
+def problems_of(targets: Sequence[Target], toolchains: Mapping[str, Toolchain]) -> list[Problem]:
     """What cannot work on its chip with its tools; what is wrong for many chips is told once."""
     targets = list(targets)
     found: dict[Hashable, Problem] = {}
@@ -57,6 +58,9 @@ def problems_of(targets: Iterable[Target], toolchains: Mapping[str, Toolchain]) 
             ):
                 # the same mistake for another chip is at the same place with the same hint
                 found.setdefault((problem.at, problem.hint or problem.message), problem)
+    for several in _by_model(targets).values():
+        for problem in sharing_problems(several, toolchains):
+            found.setdefault((problem.at, problem.message), problem)
     return list(found.values())
 
 
@@ -71,10 +75,14 @@ def _no_toolchain(target: Target, toolchains: Mapping[str, Toolchain]) -> Proble
 
 def plan_of(targets: Sequence[Target], toolchains: Mapping[str, Toolchain]) -> Plan:
     """The actions for `targets`, each once. Pure: asks no disk, no clock, no tool."""
-    by_model: defaultdict[str, list[Target]] = defaultdict(list)
-    for target in targets:
-        by_model[target.model].append(target)
     actions: list[Action] = []
-    for several in by_model.values():
+    for several in _by_model(targets).values():
         actions += ModelPlan(several, toolchains).actions()
     return Plan.of(actions)
+
+
+def _by_model(targets: Iterable[Target]) -> Mapping[str, list[Target]]:
+    found: defaultdict[str, list[Target]] = defaultdict(list)
+    for target in targets:
+        found[target.model].append(target)
+    return found

@@ -66,6 +66,10 @@ BROKEN: Mapping[str, Callable[[], ModelProto]] = {
     ),
     "default-activations/lstm": lambda: recurrent(["Sigmoid", "Tanh", "Tanh"]),
     "gather-nd/two of three": gather([[0, 1], [1, -1]]),
+    "hard-swish/input first": lambda: model(
+        "g (float[4] x) => (float[4] y) { h = HardSigmoid <alpha = 0.16666667, beta = 0.5> (x)"
+        " y = Mul (x, h) }"
+    ),
     "two-pass-variance/by mean": variance(BY_MEAN),
     "two-pass-variance/by sum": variance(BY_SUM, 18, axis=np.asarray([1]), eighth=F(0.125)),
 }
@@ -84,6 +88,7 @@ MENDED: Mapping[str, list[str]] = {
     "clip-bounds/computed max only": ["h = ReduceMean(x)", "y = Min(x, h)"],
     "default-activations/lstm": ["y = LSTM(x, w, r)"],
     "gather-nd/two of three": ["y_joined = Reshape(x, y_shape)", "y = Gather(y_joined, y_indices)"],
+    "hard-swish/input first": ["y = HardSwish(x)"],
     "two-pass-variance/by mean": [
         "y_mean = ReduceMean(x)",
         "y_off = Sub(x, y_mean)",
@@ -117,6 +122,9 @@ UNTOUCHED: Mapping[str, Callable[[], ModelProto]] = {
     "default-activations/other ones": lambda: recurrent(["HardSigmoid", "Tanh", "Tanh"]),
     "gather-nd/computed indices": lambda: model(
         "g (float[2, 3] x, int64[4, 2] i) => (float[4] y) { y = GatherND (x, i) }"
+    ),
+    "hard-swish/another alpha": lambda: model(
+        "g (float[4] x) => (float[4] y) { h = HardSigmoid (x) y = Mul (x, h) }"
     ),
     "two-pass-variance/another axis": variance(BY_MEAN.replace("[-1]", "[0]")),
 }

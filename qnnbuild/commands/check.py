@@ -1,12 +1,16 @@
-"""qnnbuild check [FILES]: mistakes in recipes, all of them; builds nothing."""
+"""qnnbuild check [FILES]: mistakes in recipes, all of them; builds nothing.
+
+An editor calls it at each change, so models are read only with --operators.
+"""
 
 from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from qnnbuild.commands.columns import print_json
+from qnnbuild.digest import Json
 from qnnbuild.errors import Problem, RecipeError
 from qnnbuild.session import Session, open_session
 from qnnbuild.text.render import as_json
@@ -14,6 +18,11 @@ from qnnbuild.text.render import as_json
 
 def arguments(parser: ArgumentParser) -> None:
     parser.add_argument("files", nargs="*", help="recipes; all of the repo when none is given")
+    parser.add_argument(
+        "--operators",
+        action="store_true",
+        help="also tell what will run on the CPU and what will fuse, where a model is at hand",
+    )
     parser.add_argument("--json", action="store_true", help="the result as data")
 
 
@@ -26,7 +35,8 @@ def run(args: Namespace) -> int:
         raise
     counts = _counts(session)
     if args.json:
-        return _as_data(counts, session.problems)
+        data = _operators(session) if args.operators else {}
+        return _as_data({**counts, **data}, session.problems)
     if _are_wrong(session.problems):
         raise RecipeError.of(session.problems)
     if not session.recipes:
@@ -34,7 +44,22 @@ def run(args: Namespace) -> int:
         return 0
     told = ", ".join(f"{n} {word[:-1] if n == 1 else word}" for word, n in counts.items())
     print(f"{told}: no mistakes", file=sys.stderr)
+    if args.operators:
+        _print_operators(session)
     return 0
+
+
+def _operators(session: Session) -> dict[str, Json]:
+    from qnnbuild.commands.foreseen import as_data, foreseen  # onnx takes a while to load
+
+    return {"operators": as_data(list(foreseen(session)))}
+
+
+def _print_operators(session: Session) -> None:
+    from qnnbuild.commands.foreseen import foreseen, lines
+
+    for one in foreseen(session):
+        print("\n".join(lines(one)))
 
 
 def _counts(session: Session) -> dict[str, int]:
@@ -42,7 +67,7 @@ def _counts(session: Session) -> dict[str, int]:
     return {"recipes": len(recipes), "targets": len(session.targets), "actions": len(session.plan)}
 
 
-def _as_data(counts: dict[str, int], problems: Sequence[Problem]) -> int:
+def _as_data(counts: Mapping[str, Json], problems: Sequence[Problem]) -> int:
     """What is wrong is the answer here, so it goes where answers go."""
     print_json({**counts, "problems": as_json(problems)})
     return RecipeError.exit_code if _are_wrong(problems) else 0

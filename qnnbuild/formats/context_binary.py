@@ -18,7 +18,7 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from qnnbuild.formats import flatbuffer
 from qnnbuild.formats.flatbuffer import Table
@@ -63,6 +63,8 @@ class ContextFacts:
     blob_version: str | None = None
     graphs: tuple[GraphFacts, ...] = ()
     settings: Mapping[str, str]  # the compiler's own, as far as they are the same for all graphs
+    different: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Those that are not: every value that a graph has."""
     record: str | None = None  # its name in a multi-chip file
     notes: tuple[str, ...] = ()
 
@@ -83,7 +85,7 @@ def read_context_binary(data: memoryview, record: str | None = None) -> ContextF
     if not BUILD_ID.fullmatch(info.text(1)):
         raise FormatError("damaged: no SDK build where one belongs")
     arch_in_description = _arch(info)
-    settings, notes = _settings(data)
+    settings, different, notes = _settings(data)
     return ContextFacts(
         size=len(data),
         soc_type=settings.get("soc_type"),
@@ -98,6 +100,7 @@ def read_context_binary(data: memoryview, record: str | None = None) -> ContextF
         blob_version=_dotted(info.three(5)),
         graphs=tuple(_graph(union.table(2)) for union in info.tables(10)),
         settings=settings,
+        different=different,
         record=record,
         notes=notes,
     )
@@ -119,7 +122,7 @@ def _description(data: memoryview) -> Table:
 
 def _by_settings(data: memoryview, record: str | None, why: str) -> ContextFacts:
     """What the compiler's settings alone tell, for files of other SDK versions."""
-    settings, notes = _settings(data)
+    settings, different, notes = _settings(data)
     if "soc_type" not in settings:
         raise FormatError(f"not a context binary that can be read: {why}, and it names no chip")
     build = re.search(rb"v\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{6,18}", data)
@@ -132,6 +135,7 @@ def _by_settings(data: memoryview, record: str | None, why: str) -> ContextFacts
         hvx_threads=_whole(settings.get("hvx_threads")),
         sdk_build=build.group().decode("ascii") if build else None,
         settings=settings,
+        different=different,
         record=record,
         notes=(f"{why}: graphs, inputs and outputs are not known", *notes),
     )
@@ -171,8 +175,10 @@ def _arch(info: Table) -> int | None:
     return int(struct.unpack_from("<2I", note)[1]) or None
 
 
-def _settings(data: memoryview) -> tuple[dict[str, str], tuple[str, ...]]:
-    """The compiler's settings that all graphs share, and a note for each that they do not."""
+def _settings(
+    data: memoryview,
+) -> tuple[dict[str, str], dict[str, tuple[str, ...]], tuple[str, ...]]:
+    """The compiler's settings that all graphs share, those that they do not, and a note of each."""
     seen: dict[str, set[str]] = {}
     for count, found in enumerate(re.finditer(rb"soc_type=", data)):
         if count == MAX_SETTINGS:
@@ -180,14 +186,14 @@ def _settings(data: memoryview) -> tuple[dict[str, str], tuple[str, ...]]:
         for name, value in _setting_run(data, found.start()).items():
             seen.setdefault(name, set()).add(value)
     shared = {name: next(iter(values)) for name, values in seen.items() if len(values) == 1}
+    different = {name: tuple(sorted(values)) for name, values in seen.items() if len(values) > 1}
     notes = [
-        f"{name} differs between its graphs: {', '.join(sorted(values))}"
-        for name, values in seen.items()
-        if len(values) > 1
+        f"{name} differs between its graphs: {', '.join(values)}"
+        for name, values in different.items()
     ]
     if not seen:
         notes.append("the compiler's settings are not in it")
-    return {name: shared[name] for name in SETTINGS if name in shared}, tuple(notes)
+    return {name: shared[name] for name in SETTINGS if name in shared}, different, tuple(notes)
 
 
 PRINTABLE = bytes(range(0x20, 0x7F))

@@ -286,6 +286,8 @@ class Graph:
 @dataclass(frozen=True, kw_only=True)
 class ContextOptions:
     embed: bool = False  # the binary inside ctx.onnx
+    share_weights: tuple[str, ...] = ()
+    """Of a chip's graphs, "graphs": those of one variant, "variants": the variants of one graph."""
     chip_groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """One binary for many chips: names of groups → selectors. Empty: one binary a chip."""
 

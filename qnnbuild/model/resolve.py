@@ -25,6 +25,12 @@ Hits = tuple[bool, ...]
 """For each override of a recipe, whether it applies."""
 
 SHOWN_CHIPS = 8
+SHARED: Mapping[bool | str, tuple[str, ...]] = {
+    False: (),
+    True: ("graphs", "variants"),
+    "graphs": ("graphs",),
+    "variants": ("variants",),
+}
 FOR_ALL_GRAPHS = ("source", "expect_failure")
 
 
@@ -353,7 +359,9 @@ def _context(top: MappingNode) -> ContextOptions:
     node = top.get("context")
     value = recipe_schema().part("context").typed(node) if node else {}
     return ContextOptions(
-        embed=value.get("embed", False), chip_groups=groups_of(value.get("multi_soc"))
+        embed=value.get("embed", False),
+        share_weights=SHARED[value.get("share_weights", False)],
+        chip_groups=groups_of(value.get("multi_soc")),
     )
 
 

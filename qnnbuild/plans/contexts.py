@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from qnnbuild.actions.action import Action
@@ -11,6 +11,9 @@ from qnnbuild.plans.names import Use
 from qnnbuild.steps.context import Member, context
 from qnnbuild.steps.wrap import wrapped_context
 from qnnbuild.toolchains.work import Toolchain
+
+LONGEST = 60
+"""Characters of an action's name that tell its graphs, or its variants."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,19 +39,24 @@ class Chain(Link):
 
     compiled: Action
     stem: str
-    together: tuple[str, ...]  # the actions that converted all that is in its binary, in order
+    group: tuple[str, ...]  # the actions that converted all that is in its binary, in order
+
+    @property
+    def is_run_alone(self) -> bool:
+        """Whether the host cannot run what ships, and runs each graph as compiled alone."""
+        return "alone" in self.compiled.outputs
 
     @property
     def kin(self) -> tuple[tuple[str, ...], str, int]:
         """Chips of one HTP generation that get the same binary stand for one another."""
-        return self.together, self.stem, self.use.target.chip.arch
+        return self.group, self.stem, self.use.target.chip.arch
 
 
 def chains_of(links: Sequence[Link], toolchains: Mapping[str, Toolchain]) -> list[Chain]:
     """`links` with the actions that compile them, in the same order: one for each group."""
     groups: dict[Hashable, list[Link]] = {}
     for link in links:
-        groups.setdefault(_together(link), []).append(link)
+        groups.setdefault(together(link.use), []).append(link)
     found: dict[int, Chain] = {}
     for group in groups.values():
         toolchain = toolchains[group[0].use.target.toolchain]
@@ -60,7 +68,7 @@ def shipped_together(chains: Sequence[Chain]) -> list[list[Chain]]:
     """`chains` by the folder that they ship in: what may have a binary in common has one folder."""
     folders: dict[Hashable, list[Chain]] = {}
     for chain in chains:
-        folders.setdefault(_folder(chain.use.target), []).append(chain)
+        folders.setdefault(folder_of(chain.use.target), []).append(chain)
     return list(folders.values())
 
 
@@ -69,20 +77,34 @@ def fails(target: Target) -> bool:
     return any(graph.expect_failure is not None for graph in target.graphs)
 
 
-def _folder(target: Target) -> Hashable:
+def shares(target: Target) -> tuple[str, ...]:
+    """What is known to fail is compiled alone, so that it fails alone."""
+    return () if fails(target) else target.context.share_weights
+
+
+def folder_of(target: Target) -> Hashable:
     """Targets for which this is the same ship in one folder."""
-    return target.toolchain, target.chip.name, target.variant
+    variant = None if "variants" in shares(target) else target.variant
+    return target.toolchain, target.chip.name, variant, shares(target)
 
 
-def _together(link: Link) -> Hashable:
-    """Links for which this is the same are compiled by one action."""
-    graph = link.use.graph
-    shared = graph.source if isinstance(link, Wrapped) else graph.name
-    return _folder(link.use.target), shared
+def together(use: Use) -> Hashable:
+    """Uses for which this is the same are compiled by one action."""
+    graph = use.graph
+    if graph.wrapped or graph.genie:
+        return folder_of(use.target), graph.source
+    return folder_of(use.target), None if "graphs" in shares(use.target) else graph.name
+
+
+def stems_of(uses: Sequence[Use]) -> list[str]:
+    """What files of each are called, which lie in one folder."""
+    if len({use.target.variant for use in uses}) == 1:
+        return [use.graph.name for use in uses]
+    return [f"{use.graph.name}-{use.target.variant}" for use in uses]
 
 
 def _compiled(group: Sequence[Link], toolchain: Toolchain) -> list[Chain]:
-    stems = [link.use.graph.name for link in group]
+    stems = stems_of([link.use for link in group])
     members = [
         Member(
             graph=link.use.graph,
@@ -98,7 +120,7 @@ def _compiled(group: Sequence[Link], toolchain: Toolchain) -> list[Chain]:
         action = wrapped_context(target, members, toolchain, name=name)
     else:
         action = context(target, members, chips, toolchain, name=name)
-    together = tuple(link.converted.name for link in group)
+    converted = tuple(link.converted.name for link in group)
     return [
         Chain(
             use=link.use,
@@ -106,7 +128,7 @@ def _compiled(group: Sequence[Link], toolchain: Toolchain) -> list[Chain]:
             converted=link.converted,
             compiled=action,
             stem=stem,
-            together=together,
+            group=converted,
         )
         for link, stem in zip(group, stems, strict=True)
     ]
@@ -118,7 +140,14 @@ def _chips(group: Sequence[Link]) -> tuple[Chip, ...]:
 
 def _name(group: Sequence[Link], chips: Sequence[Chip]) -> str:
     first = group[0].use
-    graphs = "+".join(dict.fromkeys(link.use.graph.name for link in group))
-    variants = "+".join(dict.fromkeys(link.use.target.variant for link in group))
+    graphs = _joined(link.use.graph.name for link in group)
+    variants = _joined(link.use.target.variant for link in group)
     parts = (first.target.model, graphs, variants)
     return f"context/{'/'.join(p for p in parts if p)}@{'+'.join(chip.name for chip in chips)}"
+
+
+def _joined(names: Iterable[str]) -> str:
+    """No longer than one can read; a group is the only one of its first member."""
+    several = list(dict.fromkeys(names))
+    text = "+".join(several)
+    return text if len(text) <= LONGEST else f"{several[0]}+{len(several) - 1}-more"

@@ -291,6 +291,7 @@ def _part(chain: Chain, run: Chain | None, toolchain: Toolchain) -> Part:
         compiled=chain.compiled.name,
         verdict=verdict_name(run) if run else None,
         run_on=run.use.target.chip.name if run else None,
+        run_alone=chain.is_run_alone,
         traced=traced_by(use.base, use.graph, use.target.chip, toolchain),
     )
 

@@ -77,6 +77,7 @@ class Proof:
             toolchain,
             compiled=chain.compiled.name,
             stem=chain.stem,
+            alone=chain.is_run_alone,
             referred=referred.name,
             samples=shown,
             recorded=recorded,

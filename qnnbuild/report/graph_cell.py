@@ -9,7 +9,7 @@ from typing import Any
 from qnnbuild.actions.action import Action, OutputOf
 from qnnbuild.actions.plan import Plan
 from qnnbuild.report.standing import Known
-from qnnbuild.report.told import Bar, Compiled, CpuNode, GraphCell, Proof, SampleSet
+from qnnbuild.report.told import Bar, Compiled, CpuNode, GraphCell, Proof, SampleSet, Sharing
 
 BINARY = ".bin"
 
@@ -87,6 +87,7 @@ class Graphs:
             cpu_nodes=tuple(_cpu_nodes(facts.get("cpu_nodes", ()) if on_cpu is None else on_cpu)),
             cpu_share=facts.get("cpu_share_of_multiply_adds"),
             sdk_build=facts.get("sdk_build"),
+            sharing=_sharing(facts.get("shared")),
         )
 
     def _proof(self, verdict: str | None, run_on: str | None) -> str | None:
@@ -124,6 +125,13 @@ class Graphs:
                 return None
             self.calibrations[made.name] = said
         return made.name
+
+
+def _sharing(said: Mapping[str, Any] | None) -> Sharing | None:
+    if said is None:
+        return None
+    alone = sum(said["alone_bytes"].values())
+    return Sharing(others=tuple(said["with"]), saved=said["saved_bytes"], alone=alone)
 
 
 def _found(said: Mapping[str, Any]) -> str:

@@ -65,6 +65,15 @@ class Proof:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Sharing:
+    """Whose weights the binary has, too, and what that saves of all their bytes when alone."""
+
+    others: tuple[str, ...]
+    saved: int
+    alone: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class Compiled:
     """One graph of one cell, once it is compiled. Sizes in bytes, of all its files."""
 
@@ -78,6 +87,7 @@ class Compiled:
     cpu_nodes: tuple[CpuNode, ...]
     cpu_share: float | None  # of the multiply-adds
     sdk_build: str | None
+    sharing: Sharing | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -41,6 +41,7 @@ class Part:
     verdict: str | None = None  # the action that judged the binary of `run_on`
     traced: str | None = None  # the op trace, where nodes may run on the CPU
     run_on: str | None = None  # the chip whose binary was run: this one, or one of its generation
+    run_alone: bool = False  # it was run as compiled alone, since no host runs what ships
     singles: Mapping[str, str] = field(default_factory=dict)
     """For a binary of several chips: chip → the action that judged its single binary."""
 
@@ -182,6 +183,7 @@ def _graph(part: Part, toolchain: str) -> dict[str, Json]:
         "prepared": part.prepared,
         "compiled": part.compiled,
         "run_on": part.run_on,
+        "run_alone": part.run_alone,
         **({"singles": list(part.singles)} if part.singles else {}),
     }
 

@@ -16,6 +16,11 @@ def debug(plan: Plan, name: str, *, sample: int, bar_db: float, alone: bool = Fa
     """For the one context that the action `name` is, stands on, or is made from."""
     compiled = plan[_context(plan, name)]
     call = CALLS.get(compiled.call or "")
+    if "model" not in compiled.inputs:
+        raise NothingMatches(
+            f"{compiled.name} holds several graphs, and layers are looked at one graph at a time",
+            hint="context: {share_weights: false} while you look",
+        )
     if call is None:
         raise NothingMatches(f"the layers of {compiled.name} cannot be looked at: no emulator")
     model, names = compiled.inputs["model"], compiled.inputs["names"]

@@ -51,6 +51,7 @@ def verify(
     *,
     compiled: str,
     stem: str,
+    alone: bool = False,
     referred: str,
     samples: OutputOf,
     recorded: OutputOf | None = None,
@@ -58,12 +59,12 @@ def verify(
 ) -> Action:
     """`compiled` and `referred` are the names of the context and the reference action.
 
-    `stem` says which of the context's graphs is run.
+    `stem` says which of the context's graphs is run; `alone` that it is run as compiled alone.
     """
     work = toolchain.verify(graph, target.chip, stem)
     inputs: dict[str, Input] = {
-        "context": OutputOf(action=compiled, output="context"),
-        "facts": OutputOf(action=compiled, output="facts"),
+        "context": OutputOf(action=compiled, output="alone" if alone else "context"),
+        "facts": OutputOf(action=compiled, output="alone-facts" if alone else "facts"),
         "samples": samples,
         "reference": OutputOf(action=referred, output="reference"),
     }

@@ -114,13 +114,22 @@ def problems(targets: Sequence[Target]) -> Iterator[Problem]:
             if graph.wrapped:
                 first = chips.setdefault((target.model, graph.source), target)
                 yield from _two_chips(graph, first, target)
-            if target.group and (graph.wrapped or graph.genie):
-                yield Problem(
-                    message=f"'{graph.name}' was made elsewhere, and multi_soc is for the compile",
-                    at=target.places.get("context.multi_soc", graph.places["graph"]),
-                    hint="leave multi_soc out",
-                )
+            if graph.wrapped or graph.genie:
+                yield from _compiled_together(graph, target)
         yield from _two_overrides(target)
+
+
+def _compiled_together(graph: Graph, target: Target) -> Iterator[Problem]:
+    for key, is_said in (
+        ("multi_soc", bool(target.group)),
+        ("share_weights", bool(target.context.share_weights)),
+    ):
+        if is_said:
+            yield Problem(
+                message=f"'{graph.name}' was made elsewhere, and {key} is for the compile",
+                at=target.places.get(f"context.{key}", graph.places["graph"]),
+                hint=f"leave {key} out",
+            )
 
 
 def _two_chips(graph: Graph, first: Target, other: Target) -> Iterator[Problem]:

@@ -14,6 +14,7 @@ from qnnbuild.toolchains.ort_option_checks import option_problems, says, spellin
 from qnnbuild.toolchains.ort_options import BY_NAME, Scope
 from qnnbuild.toolchains.ort_precisions import precision_problems, searchable
 from qnnbuild.toolchains.ort_run import run_problems
+from qnnbuild.toolchains.ort_sharing import sharing_problems
 from qnnbuild.toolchains.work import Work
 
 NAME = "ort"
@@ -67,16 +68,27 @@ class OrtQnn:
             return _made_elsewhere(graph, chip, context)
         return Work(
             call="qnnbuild.work.context_ort:context",
-            params={
-                "graph": graph.name,
-                "soc_model": chip.soc_model,
-                "options": dict(_compile_options(graph)),
-                "cpu_fallback": graph.cpu_fallback == "allow",
-                "embed": context.embed,
-                "reads_back": _reads_back(graph, chip),
-            },
+            params=_compile(graph, chip, context),
             outputs=("context", "facts"),
             # numpy is loaded where compiles are forked from, and so part of the memory they find
+            tools=(*self.tools, "package:numpy", "host"),
+        )
+
+    def sharing_problems(self, graphs: Sequence[Graph]) -> Iterable[Problem]:
+        return sharing_problems(graphs, [dict(_compile_options(graph)) for graph in graphs])
+
+    def shared(self, graphs: Mapping[str, Graph], chip: Chip, context: ContextOptions) -> Work:
+        """`order` is said apart: a key does not know in which order `members` stand."""
+        return Work(
+            call="qnnbuild.work.context_shared:shared",
+            params={
+                "order": list(graphs),
+                "members": {
+                    stem: {**_compile(graph, chip, context), "graph": stem}
+                    for stem, graph in graphs.items()
+                },
+            },
+            outputs=("context", "facts", "alone", "alone-facts"),
             tools=(*self.tools, "package:numpy", "host"),
         )
 
@@ -206,6 +218,18 @@ def dump_options(graph: Graph, kind: str) -> Iterator[tuple[str, str]]:
             text = spelling(BY_NAME[name], value)
             if BY_NAME[name].scope is Scope.DUMP and text != BY_NAME[name].default:
                 yield name, text
+
+
+def _compile(graph: Graph, chip: Chip, context: ContextOptions) -> dict[str, Json]:
+    """How one graph is compiled, alone or with others."""
+    return {
+        "graph": graph.name,
+        "soc_model": chip.soc_model,
+        "options": dict(_compile_options(graph)),
+        "cpu_fallback": graph.cpu_fallback == "allow",
+        "embed": context.embed,
+        "reads_back": _reads_back(graph, chip),
+    }
 
 
 def _reads_back(graph: Graph, chip: Chip) -> dict[str, Json]:

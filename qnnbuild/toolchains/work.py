@@ -68,6 +68,18 @@ class Toolchain(Protocol):
         """
         ...
 
+    def sharing_problems(self, graphs: Sequence[Graph]) -> Iterable[Problem]:
+        """What keeps `graphs` from sharing their weights in one binary."""
+        ...
+
+    def shared(self, graphs: Mapping[str, Graph], chip: Chip, context: ContextOptions) -> Work:
+        """Graphs by stem that share their weights, in this order.
+
+        Inputs "model-<stem>" and "names-<stem>" → "context", with one binary, and "facts". Where
+        the host cannot run that, "alone" and "alone-facts" have the same of each graph alone.
+        """
+        ...
+
     def alike(self, graph: Graph) -> Hashable:
         """What of the graph must be the same for all chips of one binary, beside its model."""
         ...

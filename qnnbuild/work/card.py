@@ -105,6 +105,7 @@ def _shape(shape: Sequence[Any]) -> str:
 
 
 def _numbers(manifest: Manifest) -> Iterator[str]:
+    yield from _shared(manifest)
     yield from _verified(manifest)
     rows = []
     for name, graph in manifest["graphs"].items():
@@ -134,6 +135,26 @@ def _on_cpu(name: str, graph: Mapping[str, Any]) -> Iterator[str]:
     yield _table(["node", "operator", "why"], rows)
     if len(nodes) > SHOWN_NODES:
         yield f"The other {len(nodes) - SHOWN_NODES} stand in `manifest.json`."
+
+
+def _shared(manifest: Manifest) -> Iterator[str]:
+    """What graphs save by having their weights in one binary."""
+    told: dict[str, Any] = {}
+    for name, graph in manifest["graphs"].items():
+        if shared := graph["context"].get("shared"):
+            told.setdefault(shared["binary"], (name, shared))
+    for binary, (name, shared) in told.items():
+        names = ", ".join(map(_code, (name, *shared["with"])))
+        alone = sum(shared["alone_bytes"].values())
+        yield (
+            f"{names} share their weights in {_code(binary)}: {shared['bytes']:,} bytes in place "
+            f"of {alone:,}, which is {shared['saved_bytes'] / alone:.0%} less."
+        )
+    if told:
+        yield (
+            "The host's emulator cannot load such a binary: each graph was run as compiled alone "
+            "with the same options."
+        )
 
 
 def _verified(manifest: Manifest) -> Iterator[str]:

@@ -55,7 +55,7 @@ def context(run: Run) -> None:
     check_chip(compiled, run.params["soc_model"], run.params["reads_back"])
     check_graphs(compiled)
     check_borders(compiled, prepared)
-    _load(folder, name, run.params)
+    load_again(folder, name, run.params)
     facts = {
         **_facts(run.params, compiled, len(nodes), on_cpu),
         "cpu_share_of_multiply_adds": story.cpu_share,
@@ -67,25 +67,30 @@ def context(run: Run) -> None:
         path.rename(run.outputs["context"] / path.name)
 
 
-def compile_wanted(folder: Path, params: Mapping[str, Any], ctx_name: str) -> Wanted:
+def compile_wanted(
+    folder: Path, params: Mapping[str, Any], ctx_name: str, model: str = MODEL
+) -> Wanted:
+    """The session that compiles `model`, a path from `folder`."""
     return Wanted(
         folder=folder,
-        model=MODEL,
-        options={**_device(params), **params["options"]},
+        model=model,
+        options={**device(params), **params["options"]},
         entries={
             "ep.context_enable": "1",
             "ep.context_file_path": ctx_name,
             "ep.context_embed_mode": "1" if params["embed"] else "0",
-            **_fallback(params),
+            **fallback(params),
         },
     )
 
 
-def _device(params: Mapping[str, Any]) -> dict[str, str]:
+def device(params: Mapping[str, Any]) -> dict[str, str]:
+    """The provider's options that say for which chip."""
     return {"backend_type": "htp", "soc_model": str(params["soc_model"])}
 
 
-def _fallback(params: Mapping[str, Any]) -> dict[str, str]:
+def fallback(params: Mapping[str, Any]) -> dict[str, str]:
+    """The session's entries that say whether the CPU may run a part."""
     return {} if params["cpu_fallback"] else {"session.disable_cpu_ep_fallback": "1"}
 
 
@@ -95,11 +100,9 @@ def prepared_facts(path: Path) -> tuple[OnnxFacts, tuple[NodeFacts, ...]]:
     return read_model(memoryview(mapped))
 
 
-def _load(folder: Path, ctx_name: str, params: Mapping[str, Any]) -> None:
+def load_again(folder: Path, ctx_name: str, params: Mapping[str, Any]) -> None:
     """The files load on the host's emulator of the same chip."""
-    wanted = Wanted(
-        folder=folder, model=ctx_name, options=_device(params), entries=_fallback(params)
-    )
+    wanted = Wanted(folder=folder, model=ctx_name, options=device(params), entries=fallback(params))
     outcome = create(wanted, Path("load.log"))
     if not outcome.created:
         sys.stderr.write(outcome.log)

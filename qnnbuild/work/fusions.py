@@ -49,9 +49,28 @@ def _tensor(constant: NodeProto) -> TensorProto | None:
     return numpy_helper.from_array(np.array(helper.get_attribute_value(said), kinds[said.name]))
 
 
+def flatten_biases(model: ModelProto) -> None:
+    """A Gemm's bias of one row becomes a vector, which means the same to it.
+
+    A simplifier makes such rows of MatMul and Add. onnxruntime's quantizer compares a channel's
+    bias with its scale and fails when that is a row: "truth value of an array is ambiguous".
+    """
+    stored = {tensor.name: tensor for tensor in model.graph.initializer}
+    used: dict[str, list[bool]] = {}
+    for node in model.graph.node:
+        for index, name in enumerate(node.input):
+            used.setdefault(name, []).append(node.op_type == "Gemm" and index == 2)
+    for name, tensor in stored.items():
+        if len(tensor.dims) == 2 and tensor.dims[0] == 1 and all(used.get(name, [False])):
+            length = tensor.dims[1]
+            del tensor.dims[:]
+            tensor.dims.append(length)
+
+
 def fuse(model: ModelProto) -> None:
     """GELU, LpNormalization, SpaceToDepth and, where the opset has it, LayerNormalization."""
     store_constants(model)
+    flatten_biases(model)
     wrapped = ONNXModel(model)
     FusionGelu(wrapped).apply()
     FusionLpNormalization(wrapped).apply()

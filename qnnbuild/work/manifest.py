@@ -86,7 +86,10 @@ def _graph(
         "comparison": facts.report["comparison"],
         "quantization": facts.quantization,
         # the binary of the chip "on" was run: this very one, or its like for another chip
-        "verified": {"on": graph["run_on"], **facts.verdict} if facts.verdict else _worst(facts),
+        # "alone": as compiled alone with the same options, where no host runs what ships
+        "verified": {"on": graph["run_on"], "alone": graph["run_alone"], **facts.verdict}
+        if facts.verdict
+        else _worst(facts),
         # no host runs a binary for several chips: these are about each chip's single one
         **({"verified_singles": dict(facts.singles)} if facts.singles else {}),
         # what an app gives the runtime: options of the provider, the session, each run, and dynamic

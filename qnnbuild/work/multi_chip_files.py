@@ -1,8 +1,9 @@
 """A binary for several chips with its ctx.onnx: both made for fewer chips, and kept in step.
 
 The plugin's own tool for that takes the records in the order of their names and the lists of the
-ctx.onnx in the order in which chips were asked for, so it may name the chip that it removed; here
-chips are found by their soc_model in both.
+ctx.onnx in the order in which chips were asked for, so it may name the chip that it removed; of the
+contexts' description it loses what it does not know (sizes of weights, platform). Here chips are
+found by their soc_model in both, and what is not known stays. Seen with onnxruntime-qnn 2.7.0.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One ONNX Runtime session, created in a forked process: its bytes, its log, its crash are its own.
+"""ONNX Runtime sessions, created in a forked process: its bytes, its log, its crash are its own.
 
 A second session in one process compiles to other bytes than the first, so each gets a process
 that has made none: a fork of the press, where there is one. Its options and its model's path
@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,8 @@ class Wanted:
     options: Mapping[str, str]  # of the provider
     entries: Mapping[str, str]  # of the session
     severity: int = WARNING
+    feeds: str = ""  # an .npz of arrays in the order of the inputs, to run what was created
+    answers: str = ""  # the .npz that this makes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,17 +47,31 @@ class Outcome:
 
 def create(wanted: Wanted, log: Path) -> Outcome:
     """Create the session and throw it away; what it wrote stays."""
-    request = {
+    return _created(_request(wanted), wanted.folder, log)
+
+
+def create_in_turn(wanted: Sequence[Wanted], log: Path) -> Outcome:
+    """Create all of them in one process, in the first one's folder; each lives to the end."""
+    request = {"in_turn": [_request(one) for one in wanted]}
+    return _created(request, wanted[0].folder, log)
+
+
+def _request(wanted: Wanted) -> dict[str, Any]:
+    return {
         "model": wanted.model,
         "options": dict(wanted.options),
         "entries": dict(wanted.entries),
         "severity": wanted.severity,
+        **({"feeds": wanted.feeds, "answers": wanted.answers} if wanted.feeds else {}),
     }
+
+
+def _created(request: Mapping[str, Any], folder: Path, log: Path) -> Outcome:
     pressed = os.environ.get(press.HANDED_OVER)
     if pressed is None:
-        answer = _in_a_fork(request, wanted.folder, log)
+        answer = _in_a_fork(request, folder, log)
     else:
-        answer = press.ask(int(pressed), request, str(wanted.folder), str(log))
+        answer = press.ask(int(pressed), request, str(folder), str(log))
     return Outcome(
         error=answer["error"] or None,
         crash=answer["crash"],
@@ -86,7 +102,7 @@ def _in_the_child(request: Mapping[str, Any], folder: Path, log: Path, writing: 
         os.dup2(descriptor, 1)
         os.dup2(descriptor, 2)
         os.chdir(folder)
-        press.create_session(request)
+        press.create_sessions(request)
     except BaseException as error:  # noqa: BLE001  # the parent tells it
         os.write(writing, (str(error) or type(error).__name__).encode())
     finally:

@@ -171,7 +171,9 @@ def _check_what_runs(run: Run, wishes: Wishes, model: ModelProto, story: Story) 
     borders.check_no_doubles(model)
     cpu_helps = wishes.cpu_fallback == "allow"
     check_ranges(run, model, run.inputs["model"], fp16=wishes.fp16, cpu_helps=cpu_helps)
-    story.left = check_operators(run, model, cpu_fallback=wishes.cpu_fallback)
+    # whatever is no fp16 may be quantized later: then other operators are taken
+    floats_as = "f32" if wishes.fp16 else ""
+    story.left = check_operators(run, model, cpu_fallback=wishes.cpu_fallback, floats_as=floats_as)
 
 
 def _take_shapes(model: ModelProto, proof: Proof) -> bool:

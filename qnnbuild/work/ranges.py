@@ -72,6 +72,7 @@ def _check_scale(tensor: TensorProto, used: list[tuple[NodeProto, int]], source:
                 ("value", f"{scales[bad[0]]:g}"),
             ],
             hint="calibrate the model again: an input that is always 0 gives such a scale",
+            exit_code=2,
         )
 
 
@@ -97,6 +98,7 @@ def _check_zero_points(
                 ("value", f"{zeros[bad[0]]}"),
             ],
             hint="quantize weights symmetrically, or with one scale for the whole tensor",
+            exit_code=2,
         )
 
 

@@ -238,9 +238,10 @@ def _provider_options(manifest: Manifest, graph: Graph, args: Args, *, emulated:
             raise Stop("the binary is for several chips; the emulator loads none such", CANNOT_RUN)
         for name in sorted(options.keys() & DEVICE_ONLY):
             _say(f"left out, since the emulator has no such thing: {name}={options.pop(name)}")
+        if graph.get("context", {}).get("shared"):
+            raise Stop("the emulator cannot load a binary with shared weights", CANNOT_RUN)
         options["soc_model"] = str(manifest["chips"][0]["soc_model"])
-    if args.profile:
-        options["profiling_level"] = args.profile
+    options |= {"profiling_level": args.profile} if args.profile else {}
     if options.get("profiling_level", "off") != "off":
         options["profiling_file_path"] = str(args.profile_file)
     return options
@@ -362,9 +363,9 @@ def _compare(answers: Mapping[str, Arrays], wanted: Path) -> None:
         for sample, arrays in answers.items():
             theirs = references[sample].get(name)
             if theirs is None or theirs.shape != arrays[name].shape:
-                has = f"is {list(arrays[name].shape)}"
+                has = f"output '{name}' is {list(arrays[name].shape)}, in '{wanted}' "
                 there = "not there" if theirs is None else str(list(theirs.shape))
-                raise Stop(f"output '{name}' {has}, in '{wanted}' {there}", NOTHING_LIKE_IT)
+                raise Stop(has + there, NOTHING_LIKE_IT)
             pairs.append((arrays[name], theirs))
         _say(f"{name}: {_difference(pairs)}")
 
@@ -374,16 +375,14 @@ def _difference(pairs: Sequence[tuple[Any, Any]]) -> str:
     ours, theirs = (np.concatenate([np.ravel(p[i]) for p in pairs]) for i in (0, 1))
     judged = np.isfinite(theirs.astype(np.float64))
     a, b = ours.astype(np.float64)[judged], theirs.astype(np.float64)[judged]
-    error = a - b
-    largest = np.max(np.abs(error), initial=0.0)
+    largest = np.max(np.abs(error := a - b), initial=0.0)
     if theirs.dtype.kind in "iub":
         return f"{np.count_nonzero(error)} of {error.size} differ, by at most {largest:g}"
     signal, noise = float(b @ b), float(error @ error)
     if noise == 0:
         return f"equal, {error.size} numbers"
     sqnr = 10 * math.log10(signal / noise) if signal and math.isfinite(noise) else -math.inf
-    lengths = math.sqrt(signal * float(a @ a))
-    cosine = float(a @ b) / lengths if lengths else 0.0
+    cosine = float(a @ b) / (math.sqrt(signal * float(a @ a)) or math.inf)
     return f"SQNR {sqnr:.6g} dB, largest error {largest:.6g}, cosine {cosine:.8f}"
 
 

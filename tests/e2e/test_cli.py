@@ -48,6 +48,7 @@ def repo(tmp_path: Path) -> SmallRepo:
 
 BUILT: dict[str, tuple[str, ...]] = {
     "check": ("check",),
+    "check-operators": ("check", "--operators"),
     "plan": ("plan",),
     "plan-of-one": ("plan", "bundle/tiny@SM8550"),
     "plan-stale": ("plan", "--stale"),
@@ -68,6 +69,7 @@ BUILT: dict[str, tuple[str, ...]] = {
 }
 JSON: dict[str, tuple[str, ...]] = {
     "check": ("check",),
+    "check-operators": ("check", "--operators"),
     "plan": ("plan", "bundle/quiet/small@SM8750"),
     "why": ("why", "context/quiet/*"),
     "show": ("show", CONTEXT),
@@ -80,6 +82,7 @@ JSON: dict[str, tuple[str, ...]] = {
     "chips": ("chips", "SM8750"),
 }
 FRESH: dict[str, tuple[str, ...]] = {
+    "check-operators": ("check", "--operators"),
     "plan": ("plan", "tiny"),
     "why": ("why", "bundle/tiny@SM8550"),
     "show": ("show", CONTEXT),

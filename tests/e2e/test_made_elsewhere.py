@@ -206,7 +206,7 @@ def test_the_plugin_takes_the_adapter_that_run_py_is_asked_for(repo: SmallRepo) 
     folder = repo.root / "build" / "lora" / "SM8750"
 
     def run(*words: str) -> subprocess.CompletedProcess[str]:
-        argv = [sys.executable, folder / "run.py", *words]
+        argv = [sys.executable, str(folder / "run.py"), *words]
         return subprocess.run(argv, capture_output=True, text=True, check=False, timeout=300)
 
     plain, french, none, wrong = (

@@ -329,6 +329,7 @@
       const htp = compiled.nodes - compiled.cpu_nodes.length;
       lines.push(["size", bytes(compiled.size)], ["compiled in", `${digits(compiled.seconds, 3)} s, ${compiled.made.replace("T", " ").replace("+00:00", " UTC")}`],
         ["nodes", `${htp} on the HTP, ${compiled.cpu_nodes.length} on the CPU`],
+        ["weights shared with", compiled.sharing && `${compiled.sharing.others.join(", ")}; ${bytes(compiled.sharing.saved)} of ${bytes(compiled.sharing.alone)} saved`],
         ["CPU's share", compiled.cpu_share === null ? null : `${digits(100 * compiled.cpu_share, 3)} % of the multiply-adds`],
         ["SDK build", compiled.sdk_build], ["sha256 of the binary", code(compiled.digest)], ["key", code(compiled.key)], ["log", code(compiled.log)]);
     } else lines.push(["compiled", "not yet"]);

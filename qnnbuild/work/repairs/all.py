@@ -14,6 +14,7 @@ from qnnbuild.work.repairs import (
     default_activations,
     gather_nd,
     gelu,
+    hard_swish,
     two_pass_variance,
 )
 from qnnbuild.work.repairs.editing import Repair
@@ -24,6 +25,7 @@ REPAIRS: tuple[Repair, ...] = (
     default_activations.REPAIR,
     gather_nd.REPAIR,
     gelu.REPAIR,
+    hard_swish.REPAIR,
     two_pass_variance.REPAIR,
 )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.reported import AUTO, FLOATS, QUANTIZATION, STALE, TRIED, VAD, Told, failed
+from tests.reported import AUTO, FILES, FLOATS, QUANTIZATION, STALE, TRIED, VAD, Told, failed
 
 CONTEXT = "context/vad/near/w8a8@SM8750"
 VERDICT = "verdict/vad/near/w8a8@SM8750"
@@ -188,3 +188,27 @@ def test_the_precision_of_a_search_is_what_it_found() -> None:
 
 def test_a_search_says_what_it_was_calibrated_with() -> None:
     assert graph(Told.of(AUTO), "found", "SM8750")["calibration"] == "calibrate/found/net"
+
+
+SHARED = """\
+model: pair
+license: MIT
+chips: [SM8750]
+context: {share_weights: true}
+variants: {rows: [1, 2]}
+graphs: {net: {source: {file: net.onnx}, inputs: {x: {shape: ["{rows}", 4]}}}}
+"""
+
+
+def test_each_variant_of_a_shared_binary_says_with_whom_and_what_that_saves() -> None:
+    told = Told.of(SHARED)
+    shared = {"with": ["net-1"], "alone_bytes": {"net-1": 900, "net-2": 1100}, "saved_bytes": 800}
+    facts = {**FILES["facts"], "shared": shared}
+    told.known.files["context/pair/net/1+2@SM8750", "net-2.json"] = facts
+    cells = [told.cell(f"pair/{rows}", "SM8750") for rows in (1, 2)]
+
+    assert [cell["folder"] for cell in cells] == ["pair/SM8750", "pair/SM8750"]
+    assert [len(cell["graphs"]) for cell in cells] == [1, 1]
+    assert cells[1]["graphs"][0]["compiled"]["sharing"] == {
+        "others": ["net-1"], "saved": 800, "alone": 2000,
+    }  # fmt: skip

@@ -38,6 +38,7 @@ GRAPH = {
     "graph": "vad",
     "variant": "",
     "context": "vad",
+    "run_alone": False,
     "precision": "fp16",
     "source": {"pypi": "silero-vad==6.2.3", "member": "silero_vad/m.onnx", "sha256": "5e" * 32},
     "run": RUN,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from qnnbuild.work.operators import check_operators, count_operators, left_to_cpu, notes_of, table
@@ -73,4 +74,39 @@ def test_the_report_counts_operators_and_keeps_the_notes_on_them() -> None:
     made = model("g (float[4] x) => (float[4] y) { a = Clip (x) b = Clip (a) y = Neg (b) }")
 
     assert count_operators(made) == {"ai.onnx:Clip": 2, "ai.onnx:Neg": 1}
-    assert notes_of(made) == {"ai.onnx:Clip": "fp16 supported since 1.18.0"}
+    assert notes_of(made) == {}
+
+
+def test_notes_are_told_of_operators_that_have_one() -> None:
+    made = model("g (float[4] x) => (float[4] y) { y = LpNormalization (x) }")
+
+    assert notes_of(made) == {"ai.onnx:LpNormalization": "p = 2"}
+
+
+def test_a_condition_that_is_not_met_is_told_with_its_reason() -> None:
+    text = "g (float[4] x) => (float[4] y) { [n] y = LpNormalization <p = 1> (x) }"
+    (one,) = left_to_cpu(inferred(model(text)))
+
+    assert (one.node, one.why, one.certain) == ("n", "p is not 2", False)
+
+
+def test_types_that_every_generation_refuses_are_told() -> None:
+    (one,) = left_to_cpu(inferred(model("g (int32[4] x) => (int32[4] y) { [n] y = Neg (x) }")))
+
+    assert one.why.startswith("the compiler does not take ElementWiseNeg")
+
+
+def test_what_a_pattern_takes_is_not_left() -> None:
+    text = """g (float[4] x) => (float[4] y) {
+      d = Div (x, r)  e = Erf (d)  p = Add (e, one)  m = Mul (x, p)  y = Mul (m, half)
+    }"""
+    r, one, half = (np.array(number, np.float32) for number in (1.41421356, 1, 0.5))
+    made = inferred(model(text, r=r, one=one, half=half))
+
+    assert left_to_cpu(made) == []
+
+
+def test_a_part_of_no_pattern_is_left() -> None:
+    (one,) = left_to_cpu(inferred(model("g (float[4] x) => (float[4] y) { [e] y = Erf (x) }")))
+
+    assert one.why.startswith("taken inside a pattern only")

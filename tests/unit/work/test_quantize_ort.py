@@ -34,6 +34,21 @@ def test_activations_and_weights_become_8_bits(tmp_path: Path):
     assert made.warnings == []
 
 
+def test_a_bias_of_one_row_far_beyond_its_weights_is_quantized(tmp_path: Path):
+    """onnxruntime's quantizer fails on it; a simplifier makes such rows of MatMul and Add."""
+    random = np.random.default_rng(3)
+    net = model(
+        "g (float[1, 8] x) => (float[1, 8] y) { y = Gemm(x, w, far) }",
+        w=0.001 * random.standard_normal((8, 8)).astype(np.float32),
+        far=np.full((1, 8), 3e5, np.float32),
+    )
+
+    made = quantized(tmp_path, net, Quantization(per_channel=True))
+
+    assert made.dtypes()["far"] == "int32"
+    assert sqnr(made.said, "y") >= 40
+
+
 def test_16_bits_are_closer_than_8(tmp_path: Path):
     wide = quantized(tmp_path / "wide", two_branch(), Quantization(weights=16, activations=16))
     narrow = quantized(tmp_path / "narrow", two_branch())

@@ -119,6 +119,7 @@ def test_a_scale_of_zero_is_refused() -> None:
         check_ranges(run(), made, HERE, fp16=False)
 
     assert caught.value.message == "the scale 's' is not greater than 0"
+    assert caught.value.exit_code == 2
     assert caught.value.facts == (
         ("used by", "node 'q' (QuantizeLinear)"),
         ("tensor", "x"),
