@@ -129,17 +129,6 @@ def test_an_adapter_that_is_not_there_is_no_silent_run_without_it(capsys, monkey
     )
 
 
-@pytest.mark.parametrize(
-    ("arrays", "told"),
-    [
-        ({"y": np.zeros((2, 3), np.float32)}, "has no array for the input 'x'; it has y"),
-        (
-            {"x": np.zeros((3, 2), np.float32)},
-            "'x' is float32 [3, 2], wanted is float32 [2, 3]",
-        ),
-        ({"x": np.zeros((2, 3), complex)}, "'x' is complex128 [2, 3], wanted is float32 [2, 3]"),
-    ],
-)
 def adapted(wanted: str | None) -> dict[str, str]:
     """The run options of a graph with two adapters, one of which is usual."""
     adapters = {name: {"config": f"{name}.txt", "file": f"{name}.bin"} for name in ("fr", "de")}
@@ -165,6 +154,17 @@ def test_an_adapter_that_nobody_knows_is_told_with_those_that_are(capsys):
     )
 
 
+@pytest.mark.parametrize(
+    ("arrays", "told"),
+    [
+        ({"y": np.zeros((2, 3), np.float32)}, "has no array for the input 'x'; it has y"),
+        (
+            {"x": np.zeros((3, 2), np.float32)},
+            "'x' is float32 [3, 2], wanted is float32 [2, 3]",
+        ),
+        ({"x": np.zeros((2, 3), complex)}, "'x' is complex128 [2, 3], wanted is float32 [2, 3]"),
+    ],
+)
 def test_arrays_that_do_not_fit_are_told(arrays: dict[str, Any], told: str, capsys):
     np.savez("in.npz", **arrays)
     code, last = said(capsys, "--graph", "a", "--inputs", "in.npz")
