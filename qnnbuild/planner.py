@@ -22,6 +22,7 @@ from qnnbuild.steps.dump import problems as dump_problems
 from qnnbuild.steps.expected import expected
 from qnnbuild.steps.export import export
 from qnnbuild.steps.fetch import fetch
+from qnnbuild.steps.op_packages import packages
 from qnnbuild.steps.prepare import prepare
 from qnnbuild.steps.samples import calibrate, feeds, references, samples
 from qnnbuild.steps.search import attempt, emulate, judge, sensitivity
@@ -31,7 +32,7 @@ from qnnbuild.toolchains.work import Toolchain
 
 STEPS = (
     *(fetch, export, prepare, feeds, calibrate, attempt, emulate, judge, sensitivity),
-    *(convert, context, dump, wrap_step.wrap),
+    *(packages, convert, context, dump, wrap_step.wrap),
     *(samples, references, reference, verify, metric, verdict, expected, bundle),
 )
 CHECKS = (prepare_step.problems,)

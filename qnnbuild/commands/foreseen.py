@@ -7,7 +7,7 @@ prepared, fetched, or a file of the repo; a graph of which none is at hand is to
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from qnnbuild.actions.action import Action, OutputOf
 from qnnbuild.digest import Json
@@ -46,7 +46,9 @@ def foreseen(session: Session) -> Iterator[Foreseen]:
             chips = tuple(name.rpartition("@")[2] for name in actions)
             wanted = sorted({archs[name] for name in chips if name in archs})
             found = at_hand(builder, session.root, chain)
-            yield _look(graph, chips, found, wanted, _floats_as(chain, found))
+            one = _look(graph, chips, found, wanted, _floats_as(chain, found))
+            own = str(session.plan[actions[0]].params.get("op_packages", ""))
+            yield replace(one, left=tuple(_without_own(one.left, own)))
 
 
 def at_hand_by_graph(session: Session) -> Iterator[tuple[str, AtHand | None]]:
@@ -63,11 +65,19 @@ def _floats_as(chain: Sequence[Action], found: AtHand | None) -> str:
     return f"a{bits}" if later else "f32"
 
 
+def _without_own(left: Sequence[Left], packages: str) -> Iterator[Left]:
+    """Nodes that packages of the user's own are for are taken."""
+    own = {entry.partition(":")[0] for entry in packages.split(",")}
+    return (node for node in left if node.operator.rpartition(":")[2] not in own)
+
+
 def _compiled(session: Session) -> dict[str, list[str]]:
     """ "silero-vad/vad" → the actions that compile it, one a chip."""
     found: dict[str, list[str]] = {}
     for action in session.plan:
-        if action.step == "context":
+        # with a backend there is no NPU in it, and what was made elsewhere shows no nodes
+        elsewhere = any(session.plan[name].step == "wrap" for name in action.needs())
+        if action.step == "context" and "backend" not in action.params and not elsewhere:
             found.setdefault(action.name.partition("/")[2].rpartition("@")[0], []).append(
                 action.name
             )

@@ -18,7 +18,7 @@ ITS_OWN = {"compiled": COMPILED, "lora": COMPILED, "genie": GENIE}
 
 BEFORE_COMPILING = (
     *("constants", "cast", "repairs", "simplify", "max_fold_mb", "calibration", "cpu_fallback"),
-    *("samples", "dumps", "expect_failure"),
+    *("samples", "dumps", "expect_failure", "backend", "op_packages"),
 )
 """Keys that decide what is compiled, or speak of the compile."""
 

@@ -9,8 +9,10 @@ from typing import Any
 
 from qnnbuild.errors import Problem, Span
 from qnnbuild.model.elsewhere import genie_of, lora_of, made_elsewhere
+from qnnbuild.model.op_packages import KEY as OP_PACKAGES
+from qnnbuild.model.op_packages import op_package_places, op_packages_of
 from qnnbuild.model.paths import items_of, member_of, path_of, paths_of
-from qnnbuild.model.precisions import COMPILED, needs_calibration, takes_calibration
+from qnnbuild.model.precisions import COMPILED, GENIE, needs_calibration, takes_calibration
 from qnnbuild.model.quantization import precision_of
 from qnnbuild.model.recipe import (
     ExportSource,
@@ -67,13 +69,15 @@ def graph_of(name: str, at: Span, node: MappingNode, problems: list[Problem]) ->
         run=RunOptions(**value.get("run", {})),
         lora=lora_of(node, value, problems),
         dumps=tuple(value.get("dumps", ())),
+        backend=value.get("backend", "htp"),
+        op_packages=op_packages_of(node.get(OP_PACKAGES), problems),
         deadline_s=float(value.get("deadline", 900.0)),
         places=_places(at, node),
     )
     problems.extend(unknown_outputs(node, graph.outputs))
     problems.extend(made_elsewhere(graph))
     if graph.genie:
-        return replace(graph, verify=Verify(chips=("none",)))  # no emulator has Genie
+        return replace(graph, backend=GENIE, verify=Verify(chips=("none",)))  # on no host
     calibration = _calibration(graph, node, value, problems)
     return replace(graph, calibration=calibration) if calibration else graph
 
@@ -222,6 +226,7 @@ def _constant(given: Any) -> Any:
 def _places(at: Span, node: MappingNode) -> dict[str, Span]:
     places = {"graph": at}
     add_places(places, "", node, 3)
+    places |= op_package_places(node.get(OP_PACKAGES))
     return places
 
 

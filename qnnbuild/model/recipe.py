@@ -239,6 +239,18 @@ class RunOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
+class OpPackage:
+    """An operator of the user's own, and the files that know it. All are files of the repo."""
+
+    op: str  # the operator's type in the ONNX file; its domain is whatever the file says
+    interface: str  # the function of each library that tells what is in it
+    library: str | None = None  # for x86-64 Linux, where it is compiled; None: `sources` are built
+    on_device: Mapping[str, str] = field(default_factory=dict)  # CPU or HTP → library
+    xml: str | None = None  # the definition: names, inputs, outputs, types
+    sources: tuple[str, ...] = ()  # patterns allowed
+
+
+@dataclass(frozen=True, kw_only=True)
 class Graph:
     """One ONNX network of a model, as one target wants it."""
 
@@ -270,6 +282,8 @@ class Graph:
     """Of no use to any action but the bundle: graphs that only differ here are one graph."""
     lora: Lora | None = field(default=None, compare=False)  # of no use to others, either
     dumps: tuple[str, ...] = ()  # op_trace, qnn_graph, input_graph, dlc, saver, schematic
+    backend: str = "htp"  # or gpu; cpu, saver and ir are words of QNN's that run no app's model
+    op_packages: tuple[OpPackage, ...] = ()
     deadline_s: float = 900.0
     axes_used: tuple[str, ...] = ()  # axes that change this graph
     source_axes: tuple[str, ...] = ()  # axes that change its source

@@ -23,6 +23,7 @@ class Link:
     use: Use
     prepared: Action
     converted: Action
+    packages: Action | None = None  # of operators of the user's own
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,6 +112,7 @@ def _compiled(group: Sequence[Link], toolchain: Toolchain) -> list[Chain]:
             stem=stem,
             prepared=link.prepared.name,
             converted=link.converted.name,
+            packages=link.packages.name if link.packages else None,
         )
         for link, stem in zip(group, stems, strict=True)
     ]
@@ -126,6 +128,7 @@ def _compiled(group: Sequence[Link], toolchain: Toolchain) -> list[Chain]:
             use=link.use,
             prepared=link.prepared,
             converted=link.converted,
+            packages=link.packages,
             compiled=action,
             stem=stem,
             group=converted,

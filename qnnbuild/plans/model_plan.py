@@ -18,6 +18,7 @@ from qnnbuild.steps.convert import convert
 from qnnbuild.steps.dump import dump, kinds, name_of, traced_by
 from qnnbuild.steps.export import export, export_output, together
 from qnnbuild.steps.fetch import LICENSE, MODEL, fetch
+from qnnbuild.steps.op_packages import packages
 from qnnbuild.steps.prepare import prepare
 from qnnbuild.steps.samples import calibrate, feeds
 from qnnbuild.steps.wrap import original_of, wrap
@@ -73,7 +74,7 @@ class ModelPlan:
         """What compiles the chains, and what runs and judges them."""
         for chain in chains:
             toolchain = self.toolchains[chain.use.target.toolchain]
-            yield from (chain.prepared, chain.converted)
+            yield from filter(None, (chain.packages, chain.prepared, chain.converted))
             if chain.use.graph.expect_failure is not None:
                 yield from proof.expected(chain, toolchain)
             if fails(chain.use.target):
@@ -95,6 +96,7 @@ class ModelPlan:
                 prepared=chain.prepared.name,
                 converted=chain.converted.name,
                 compiled=chain.compiled.name,
+                packages=chain.packages.name if chain.packages else None,
                 name=name_of(use.base, kind, use.target.chip.name),
             )
 
@@ -104,14 +106,26 @@ class ModelPlan:
         source = OutputOf(action=action.name, output=output)
         if use.graph.wrapped or use.graph.genie:
             return self._wrapped(use, source)
+        own = self._packages(use)
         prepared = self.names.shared(
             f"prepare/{use.base}",
             use,
-            lambda name: prepare(use.target, use.graph, source, name),
+            lambda name: prepare(use.target, use.graph, source, name, own.name if own else None),
         )
         calibrated = self._calibrated(use, prepared.name)
         converted = self._converted(use, prepared.name, calibrated)
-        return Link(use=use, prepared=prepared, converted=converted)
+        return Link(use=use, prepared=prepared, converted=converted, packages=own)
+
+    def _packages(self, use: Use) -> Action | None:
+        """Checks the libraries of operators of the user's own."""
+        if not use.graph.op_packages:
+            return None
+        toolchain = self.toolchains[use.target.toolchain]
+        return self.names.shared(
+            f"packages/{use.base}",
+            use,
+            lambda name: packages(use.target, use.graph, toolchain, name),
+        )
 
     def _wrapped(self, use: Use, source: OutputOf) -> Link:
         """The same of what was made elsewhere."""
@@ -284,6 +298,7 @@ def _part(chain: Chain, run: Chain | None, toolchain: Toolchain) -> Part:
     use = chain.use
     return Part(
         graph=chain.use.graph,
+        packages=chain.packages.name if chain.packages else None,
         variant=chain.use.target.variant,
         stem=chain.stem,
         prepared=chain.prepared.name,

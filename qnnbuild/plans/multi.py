@@ -76,6 +76,7 @@ def _group(
             stem=first.stem,
             prepared=first.prepared.name,
             converted=first.converted.name,
+            packages=first.packages.name if first.packages else None,
         )
         action = context_for_chips(
             first.use.target,

@@ -35,6 +35,8 @@ class Proof:
                 self.chosen.setdefault(chain.kin, chain)
 
     def _is_wanted(self, chain: Chain) -> bool:
+        if chain.use.graph.backend != "htp":
+            return False  # the host has an emulator for the HTP only
         chips = chain.use.graph.verify.chips
         if chips in (GENERATIONS, ("all",)):
             return True
@@ -81,6 +83,7 @@ class Proof:
             referred=referred.name,
             samples=shown,
             recorded=recorded,
+            packages=chain.packages.name if chain.packages else None,
             name=f"verify/{use.base}@{use.target.chip.name}",
         )
         yield verified

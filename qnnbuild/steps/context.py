@@ -23,6 +23,7 @@ class Member:
     stem: str
     prepared: str
     converted: str
+    packages: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,6 +117,8 @@ def _inputs(members: Sequence[Member]) -> dict[str, Input]:
         behind = "" if len(members) == 1 else f"-{member.stem}"
         inputs[f"model{behind}"] = OutputOf(action=member.converted, output="model")
         inputs[f"names{behind}"] = OutputOf(action=member.prepared, output="names")
+        if member.packages is not None:
+            inputs[f"packages{behind}"] = OutputOf(action=member.packages, output="here")
     return inputs
 
 

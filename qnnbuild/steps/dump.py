@@ -18,6 +18,8 @@ CALLS = {"qnnbuild.work.context_ort:context": "qnnbuild.work.dump_ort:dump"}
 TRIED = {"qnnbuild.work.expected_ort:expected": "qnnbuild.work.context_ort:context"}
 """What tries to compile a graph that is known to fail → what it tries."""
 
+TAKEN = ("model", "names", "packages")
+
 OP_TRACE = "op_trace"
 SCHEMATIC = "schematic"
 
@@ -31,6 +33,7 @@ def dump(
     prepared: str,
     converted: str,
     compiled: str,
+    packages: str | None = None,
     name: str,
 ) -> Action:
     """The compile of context, once more; with the options of that compile, and one to look.
@@ -38,12 +41,12 @@ def dump(
     A schematic belongs to one binary, so it is compared with what `compiled` has made.
     """
     work = toolchain.context(graph, target.chip, ContextOptions(embed=target.context.embed))
-    inputs = {
+    taken = {
         "model": OutputOf(action=converted, output="model"),
         "names": OutputOf(action=prepared, output="names"),
+        "packages": packages and OutputOf(action=packages, output="here"),
+        "context": kind == SCHEMATIC and OutputOf(action=compiled, output="context"),
     }
-    if kind == SCHEMATIC:
-        inputs["context"] = OutputOf(action=compiled, output="context")
     # outside of all bundles, whose digests must not know of dumps
     where = (DUMPS, target.model, target.variant, target.chip.name, graph.name, kind)
     return Action(
@@ -54,7 +57,7 @@ def dump(
             **_params(kind, graph.name, target.chip.name, work.params),
             "options": dict(ortqnn.dump_options(graph, kind)),
         },
-        inputs=inputs,
+        inputs={name: given for name, given in taken.items() if given},
         outputs=("dump",),
         tools=(*work.tools, "package:onnx"),
         env=work.env,
@@ -94,8 +97,9 @@ def name_of(base: str, kind: str, chip: str) -> str:
 def problems(graph: Graph, chip: Chip, toolchain: Toolchain) -> Iterable[Problem]:
     """Dumps are asked for, and the toolchain compiles in a way that makes none."""
     if graph.dumps and not _can(graph, chip, toolchain):
+        of = "" if graph.backend == "htp" else f" of what the {graph.backend} compiles"
         yield Problem(
-            message=f"the toolchain {toolchain.name} makes no dumps",
+            message=f"the toolchain {toolchain.name} makes no dumps{of}",
             at=graph.places.get("dumps"),
             hint="leave dumps: away",
         )
@@ -129,7 +133,7 @@ def trace(plan: Plan, name: str) -> Action:
         step="dump",
         call=call,
         params=_params(OP_TRACE, str(tried["graph"]), chip, tried),
-        inputs={name: compiled.inputs[name] for name in ("model", "names")},
+        inputs={name: compiled.inputs[name] for name in TAKEN if name in compiled.inputs},
         outputs=("dump",),
         tools=tuple(dict.fromkeys((*compiled.tools, "package:onnx"))),
         env=compiled.env,
@@ -143,8 +147,10 @@ def trace(plan: Plan, name: str) -> Action:
 def _params(kind: str, graph: str, chip: str, compiled: Mapping[str, Json]) -> dict[str, Json]:
     """Of a compile's own values those that decide what the compiler does."""
     embed = {"embed": compiled["embed"]} if kind == SCHEMATIC else {}
+    own = {"op_packages": compiled["op_packages"]} if "op_packages" in compiled else {}
     return {
         **embed,
+        **own,
         "kind": kind,
         "graph": graph,
         "chip": chip,

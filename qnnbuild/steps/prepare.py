@@ -19,11 +19,18 @@ TOOLS = (
 )
 
 
-def prepare(target: Target, graph: Graph, source: OutputOf, name: str) -> Action:
-    """`source` is the action that has the ONNX file: its output has model.onnx and side files."""
+def prepare(
+    target: Target, graph: Graph, source: OutputOf, name: str, packages: str | None = None
+) -> Action:
+    """`source` is the action that has the ONNX file: its output has model.onnx and side files.
+
+    `packages` is the action that knows operators of the user's own.
+    """
     inputs: dict[str, Input] = {"model": source}
     if graph.samples:
         inputs["samples"] = SourceFiles(patterns=graph.samples)
+    if packages is not None:
+        inputs["operators"] = OutputOf(action=packages, output="operators")
     return Action(
         name=name,
         step="prepare",
@@ -48,7 +55,7 @@ def params(graph: Graph) -> Mapping[str, Json]:
         "inputs": {name: _wish(spec) for name, spec in graph.inputs.items()},
         "outputs": [{"name": name, "dtype": spec.dtype} for name, spec in graph.outputs.items()],
         "constants": dict(graph.constants),
-        "cast": dict(graph.cast),
+        "cast": dict(_cast(graph)),
         "repairs": list(graph.repairs),
         "simplify": graph.simplify,
         "max_fold_bytes": graph.max_fold_bytes,
@@ -56,6 +63,12 @@ def params(graph: Graph) -> Mapping[str, Json]:
         "cpu_fallback": graph.cpu_fallback,
         **_judged(graph),
     }
+
+
+def _cast(graph: Graph) -> Mapping[str, str]:
+    """The HTP's compiler chooses fp16 itself; a GPU calculates in the types that the file has."""
+    in_half = graph.backend == "gpu" and graph.precision == "fp16"
+    return {**({"float32": "float16"} if in_half else {}), **graph.cast}
 
 
 def _judged(graph: Graph) -> dict[str, Json]:

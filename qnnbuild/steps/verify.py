@@ -55,6 +55,7 @@ def verify(
     referred: str,
     samples: OutputOf,
     recorded: OutputOf | None = None,
+    packages: str | None = None,
     name: str,
 ) -> Action:
     """`compiled` and `referred` are the names of the context and the reference action.
@@ -70,6 +71,8 @@ def verify(
     }
     if recorded is not None:
         inputs["recorded"] = recorded
+    if packages is not None:
+        inputs["packages"] = OutputOf(action=packages, output="here")
     return Action(
         name=name,
         step="verify",

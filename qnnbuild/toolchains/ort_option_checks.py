@@ -19,8 +19,6 @@ from qnnbuild.toolchains.ort_options import (
 from qnnbuild.toolchains.ort_versions import PLUGIN, Versions, installed
 
 TOOLCHAIN = "ort"
-BACKEND = "htp"
-GENIE = "genie"
 DUMPED = {
     "op_trace": "enable_framework_op_trace",
     "qnn_graph": "dump_json_qnn_graph",
@@ -52,18 +50,15 @@ def option_problems(
             yield _no_key(name, option, at)
             continue
         one = _Check(
-            option=option,
-            value=value,
-            at=at,
-            chip=chip,
-            stated=stated,
-            backend=GENIE if graph.genie else BACKEND,
+            option=option, value=value, at=at, chip=chip, stated=stated, backend=graph.backend
         )
         yield from one.problems(versions)
     for dump in graph.dumps:
         if option := BY_NAME.get(DUMPED.get(dump, "")):
             at = graph.places.get(f"dumps.{dump}", graph.places.get("dumps"))
-            one = _Check(option=option, value=1, at=at, chip=chip, stated=stated)
+            one = _Check(
+                option=option, value=1, at=at, chip=chip, stated=stated, backend=graph.backend
+            )
             yield from one.too_old(versions, f"dumps: [{dump}]")
 
 
@@ -129,7 +124,7 @@ class _Check:
     at: Span | None
     chip: Chip
     stated: Mapping[str, str]
-    backend: str = BACKEND
+    backend: str
 
     def problems(self, versions: Versions | None) -> Iterator[Problem]:
         """A value that is none says nothing of the rest."""
@@ -221,10 +216,9 @@ class _Check:
         """What this backend or the chip's system does not have."""
         option = self.option
         if option.backends and self.backend not in option.backends:
-            runs = f"'{TOOLCHAIN}' compiles for {BACKEND}"
             yield Problem(
-                message=f"{option.name} is for {_or(option.backends)}; "
-                + ("Genie runs this graph" if self.backend == GENIE else runs),
+                message=f"{option.name} is for {_or(option.backends)}; the graph runs on "
+                f"{self.backend}",
                 at=self.at,
                 hint="leave it out",
             )

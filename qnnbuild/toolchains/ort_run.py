@@ -30,7 +30,8 @@ def run_part(
 
     `run_options` are those that speak of files of the bundle.
     """
-    backend = {} if graph.genie else {"backend_type": "htp"}  # Genie takes over by itself
+    # Genie takes over by itself
+    backend = {} if graph.genie else {"backend_type": graph.backend}
     return {
         "provider_options": {**backend, **provider_options},
         "session_options": {"session.disable_cpu_ep_fallback": "1"} if graph.on_npu_alone else {},

@@ -27,6 +27,7 @@ def sharing_problems(
     graphs: Sequence[Graph], compiled_with: Sequence[Mapping[str, str]]
 ) -> Iterator[Problem]:
     """What keeps `graphs` out of one binary; `compiled_with` are their options, in order."""
+    yield from (problem for graph in graphs for problem in _alone(graph))
     first, options = graphs[0], compiled_with[0]
     for graph, own in zip(graphs[1:], compiled_with[1:], strict=True):
         for name, why in OF_THE_BINARY.items():
@@ -40,4 +41,25 @@ def sharing_problems(
                 at=graph.places.get(at) or first.places.get(at) or graph.places.get("graph"),
                 facts=tuple(shown),
                 hint=f"{name} for all of them, or context: {{share_weights: false}}",
+            )
+
+
+def _alone(graph: Graph) -> Iterator[Problem]:
+    """What no binary of several can hold."""
+    for key, is_so, why in (
+        ("backend", graph.backend != "htp", "nothing is compiled ahead for it"),
+        (
+            "op_packages",
+            bool(graph.op_packages),
+            (
+                "packages are a session's, and which one a shared binary asks could not be tried "
+                "without one that works"
+            ),
+        ),
+    ):
+        if is_so:
+            yield Problem(
+                message=f"'{graph.name}' cannot share weights, because of {key}: {why}",
+                at=graph.places.get(key, graph.places.get("graph")),
+                hint="context: {share_weights: false}, or give this graph a recipe of its own",
             )

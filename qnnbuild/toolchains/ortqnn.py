@@ -9,7 +9,14 @@ from qnnbuild.digest import Json
 from qnnbuild.errors import Problem
 from qnnbuild.model.chips import says_of_itself
 from qnnbuild.model.recipe import Chip, ContextOptions, Graph, Quantization
+from qnnbuild.toolchains.ort_backends import HTP, backend_problems
 from qnnbuild.toolchains.ort_elsewhere import elsewhere_problems
+from qnnbuild.toolchains.ort_op_packages import (
+    op_package_problems,
+    option_here,
+    option_on_device,
+    packages_work,
+)
 from qnnbuild.toolchains.ort_option_checks import option_problems, says, spelling, usual
 from qnnbuild.toolchains.ort_options import BY_NAME, Scope
 from qnnbuild.toolchains.ort_precisions import precision_problems, searchable
@@ -36,13 +43,19 @@ class OrtQnn:
     def problems(
         self, graph: Graph, chip: Chip, context: ContextOptions | None = None
     ) -> Iterable[Problem]:
-        yield from precision_problems(graph, chip)
+        yield from backend_problems(graph, context or PLAIN)
         yield from elsewhere_problems(graph, chip, context or PLAIN)
+        if graph.backend == HTP:
+            yield from op_package_problems(graph)
+            yield from precision_problems(graph, chip)
         yield from run_problems(graph)
         yield from option_problems(graph, chip, context or PLAIN)
 
     def searchable(self, graph: Graph, chip: Chip) -> Graph:
         return searchable(graph, chip)
+
+    def packages(self, graph: Graph) -> Work:
+        return packages_work(graph)
 
     def convert(self, graph: Graph) -> Work:
         """fp16 and fp32 are one work: the compiler chooses the arithmetic, by the chip.
@@ -52,7 +65,7 @@ class OrtQnn:
         if graph.quantization is not None and not graph.auto_from:
             return Work(
                 call="qnnbuild.work.quantize_ort:quantize",
-                params=_quantization(graph.quantization),
+                params={**_quantization(graph.quantization), **_unsigned(graph)},
                 outputs=("model", "quantization"),
                 tools=("package:onnx", "package:onnxruntime", "package:numpy"),
             )
@@ -66,6 +79,13 @@ class OrtQnn:
     def context(self, graph: Graph, chip: Chip, context: ContextOptions) -> Work:
         if graph.wrapped or graph.genie:
             return _made_elsewhere(graph, chip, context)
+        if graph.backend != HTP:
+            return Work(
+                call="qnnbuild.work.on_device_ort:on_device",
+                params={"graph": graph.name, "backend": graph.backend},
+                outputs=("context", "facts"),
+                tools=("package:onnx",),
+            )
         return Work(
             call="qnnbuild.work.context_ort:context",
             params=_compile(graph, chip, context),
@@ -116,6 +136,7 @@ class OrtQnn:
                 "options": _options_by_chip(graphs, chips),
                 "cpu_fallback": first.cpu_fallback == "allow",
                 "embed": context.embed,
+                **_own(first),
             },
             outputs=("context", "facts"),
             tools=(*self.tools, "package:numpy", "host"),
@@ -131,6 +152,7 @@ class OrtQnn:
                 "soc_model": chip.soc_model,
                 "cpu_fallback": not graph.on_npu_alone,
                 "reads_back": _reads_back(graph, chip),
+                **_own(graph),
             },
             outputs=("outputs", "numbers"),
             tools=(*self.tools, "package:numpy"),
@@ -156,6 +178,15 @@ def _made_elsewhere(graph: Graph, chip: Chip, context: ContextOptions) -> Work:
     )
 
 
+def _own(graph: Graph) -> dict[str, Json]:
+    return {"op_packages": option_here(graph)} if graph.op_packages else {}
+
+
+def _unsigned(graph: Graph) -> dict[str, Json]:
+    """The GPU takes weights as uint8, around a zero point in the middle."""
+    return {} if graph.backend == HTP else {"unsigned_weights": True}
+
+
 def _quantization(wanted: Quantization) -> dict[str, Json]:
     """All that is asked for but the encodings, which are an input by their contents."""
     said: dict[str, Json] = asdict(wanted)
@@ -170,8 +201,11 @@ def run_time_options(graph: Graph) -> Mapping[str, str]:
     told = {
         name: spelling(BY_NAME[name], value)
         for name, value in sorted(graph.options.get(NAME, {}).items())
-        if BY_NAME[name].scope is Scope.RUN_TIME or BY_NAME[name].at_run
+        # what is compiled on the device is told there how
+        if graph.backend != HTP or BY_NAME[name].scope is Scope.RUN_TIME or BY_NAME[name].at_run
     }
+    if graph.op_packages:
+        told["op_packages"] = option_on_device(graph)
     if told.get("profiling_level", "off") != "off":
         # without a file no session starts, but on Windows
         told.setdefault("profiling_file_path", f"{graph.name}_profiling.csv")
@@ -229,6 +263,7 @@ def _compile(graph: Graph, chip: Chip, context: ContextOptions) -> dict[str, Jso
         "cpu_fallback": graph.cpu_fallback == "allow",
         "embed": context.embed,
         "reads_back": _reads_back(graph, chip),
+        **_own(graph),
     }
 
 

@@ -47,6 +47,13 @@ class Toolchain(Protocol):
         """
         ...
 
+    def packages(self, graph: Graph) -> Work:
+        """Input "files" (libraries and definitions) → "here", "device" and "operators".
+
+        "here" has what a compile loads, "device" what ships, "operators" what prepare must know.
+        """
+        ...
+
     def convert(self, graph: Graph) -> Work:
         """Inputs "model" (prepared) and, to quantize, "feeds" → "model" and what else it tells.
 
@@ -56,6 +63,8 @@ class Toolchain(Protocol):
 
     def verify(self, graph: Graph, chip: Chip, stem: str) -> Work:
         """Inputs "context" (as shipped), "facts" and "reference" → "outputs" and "numbers".
+
+        Operators of the user's own bring "packages" (their "here") too, as they do to `context`.
 
         `stem` is the graph's in both.
         """

@@ -73,7 +73,11 @@ def _introduction(manifest: Manifest) -> Iterator[str]:
     precisions = ", ".join(f"{_code(name)} {_made(facts[name]['precision'])}" for name in facts)
     chips = "; ".join(map(_chip, manifest["chips"]))
     these = "this chip" if len(manifest["chips"]) == 1 else "these chips"
-    yield f"Compiled for the NPU of the {chips}. It is for {these} only. Holds {precisions}."
+    on = {facts[name]["run"]["provider_options"].get("backend_type", "htp") for name in facts}
+    what = "Compiled for the NPU" if on == {"htp"} else "For the GPU"
+    if len(on) > 1:
+        what = "For the NPU, where compiled, and the GPU"
+    yield f"{what} of the {chips}. It is for {these} only. Holds {precisions}."
     if manifest["homepage"]:
         yield f"The model's home: <{manifest['homepage']}>"
 
@@ -163,8 +167,8 @@ def _verified(manifest: Manifest) -> Iterator[str]:
     for name, graph in manifest["graphs"].items():
         verified = graph["verified"]
         if verified is None:
-            why = graph.get("device_only")
-            yield f"The binary of {_code(name)} was not run{f': {why}' if why else ''}."
+            why = graph["context"].get("device_only")
+            yield f"{_code(name)}: {why}." if why else f"The binary of {_code(name)} was not run."
             continue
         if verified["why_not"]:
             said = "cannot be" if verified.get("compared_with", True) else "was run and not"

@@ -23,7 +23,7 @@ def how_to_run(manifest: Mapping[str, Any]) -> Iterator[str]:
         return
     name, graph = next(iter(graphs.items()))
     which = f" --graph {name}" if len(graphs) > 1 else ""
-    if graph.get("device_only"):
+    if graph["precision"] == "genie":
         yield "On Windows on ARM64, with all files in one folder; nothing else runs it:"
     else:
         yield "On the device, with all files in one folder; Linux on x86-64 takes the HTP emulator:"

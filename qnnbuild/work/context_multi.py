@@ -24,6 +24,7 @@ from qnnbuild.formats.multi_chip import ChipRecord, MultiChip, dates, read_multi
 from qnnbuild.work.context_ort import MODEL, Story, compile_wanted, prepared_facts
 from qnnbuild.work.ort_log import refused_options
 from qnnbuild.work.ort_session import create
+from qnnbuild.work.own_libraries import put_libraries
 from qnnbuild.work.read_back import border_as_json, check_border_of, not_good
 from qnnbuild.work.run import Run, WorkError
 
@@ -45,6 +46,7 @@ def context(run: Run) -> None:
     """
     folder, params = run.inputs["model"], run.params
     name = f"{params['graph']}_ctx.onnx"
+    put_libraries(run, folder)
     wanted = compile_wanted(folder, {**params, "soc_model": _listed(params)}, name)
     outcome = create(wanted, Path("compile.log"))
     run.peak_bytes = outcome.peak_bytes

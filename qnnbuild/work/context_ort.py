@@ -18,6 +18,13 @@ from qnnbuild.work.multiply_adds import multiply_adds, share_of
 from qnnbuild.work.ort_failure import explain, node_facts
 from qnnbuild.work.ort_log import Refused, in_users_names, refused_nodes, refused_options
 from qnnbuild.work.ort_session import VERBOSE, Outcome, Wanted, create
+from qnnbuild.work.own_libraries import (
+    OPTION,
+    crashed_with,
+    own_domains,
+    own_option,
+    put_libraries,
+)
 from qnnbuild.work.read_back import (
     Compiled,
     border_as_json,
@@ -40,6 +47,7 @@ def context(run: Run) -> None:
     """
     folder = run.inputs["model"]
     name = f"{run.params['graph']}_ctx.onnx"
+    put_libraries(run, folder)
     wanted = compile_wanted(folder, run.params, name)
     outcome = create(wanted, Path("compile.log"))
     run.peak_bytes = outcome.peak_bytes
@@ -74,7 +82,8 @@ def compile_wanted(
     return Wanted(
         folder=folder,
         model=model,
-        options={**device(params), **params["options"]},
+        options={**device(params), **params["options"], **own_option(params)},
+        environment=own_domains(params, folder / model),
         entries={
             "ep.context_enable": "1",
             "ep.context_file_path": ctx_name,
@@ -102,7 +111,12 @@ def prepared_facts(path: Path) -> tuple[OnnxFacts, tuple[NodeFacts, ...]]:
 
 def load_again(folder: Path, ctx_name: str, params: Mapping[str, Any]) -> None:
     """The files load on the host's emulator of the same chip."""
-    wanted = Wanted(folder=folder, model=ctx_name, options=device(params), entries=fallback(params))
+    wanted = Wanted(
+        folder=folder,
+        model=ctx_name,
+        options={**device(params), **own_option(params)},
+        entries=fallback(params),
+    )
     outcome = create(wanted, Path("load.log"))
     if not outcome.created:
         sys.stderr.write(outcome.log)
@@ -122,6 +136,8 @@ class Story:
     def failure(self, outcome: Outcome) -> WorkError:
         # The second run may meet the deadline; what the first one said is in the log by then.
         sys.stderr.write(f"{outcome.error or outcome.crash}\n")
+        if outcome.crash and (packages := self.run.params.get(OPTION)):
+            raise crashed_with(packages, outcome.crash)
         refused = self._users(refused_nodes(self._again().log) or refused_nodes(outcome.log))
         chip = str(self.run.params["reads_back"]["soc_type"])
         return explain(self.run.params["graph"], chip, outcome, refused)
@@ -171,6 +187,7 @@ class Story:
             options=self.wanted.options,
             entries=entries,
             severity=VERBOSE,
+            environment=self.wanted.environment,
         )
         return create(talkative, Path("again.log"))
 

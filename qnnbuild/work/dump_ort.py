@@ -14,7 +14,6 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import onnx
 
@@ -25,6 +24,7 @@ from qnnbuild.formats.op_trace import read_op_trace
 from qnnbuild.work.ort_failure import explain
 from qnnbuild.work.ort_log import refused_nodes, refused_options
 from qnnbuild.work.ort_session import Wanted, create
+from qnnbuild.work.own_libraries import own_domains, own_option, put_libraries
 from qnnbuild.work.read_back import not_good
 from qnnbuild.work.run import Run
 from qnnbuild.work.traced import Names, Node, traced
@@ -63,7 +63,8 @@ def dump(run: Run) -> None:
     """
     kind = KINDS[run.params["kind"]]
     folder = run.inputs["model"]
-    outcome = create(_wanted(run.params, folder, kind), Path("dump.log"))
+    put_libraries(run, folder)
+    outcome = create(_wanted(run, folder, kind), Path("dump.log"))
     run.peak_bytes = outcome.peak_bytes
     sys.stderr.write(outcome.log)
     refused = refused_nodes(outcome.log)
@@ -76,7 +77,8 @@ def dump(run: Run) -> None:
         path.rename(run.outputs["dump"] / path.name)
 
 
-def _wanted(params: Mapping[str, Any], folder: Path, kind: Kind) -> Wanted:
+def _wanted(run: Run, folder: Path, kind: Kind) -> Wanted:
+    params = run.params
     ahead = {
         "ep.context_enable": "1",
         "ep.context_file_path": f"{params['graph']}_ctx.onnx",
@@ -89,8 +91,10 @@ def _wanted(params: Mapping[str, Any], folder: Path, kind: Kind) -> Wanted:
             "backend_type": "htp",
             "soc_model": str(params["soc_model"]),
             **params["options"],
+            **own_option(params),
             **kind.options,
         },
+        environment=own_domains(params, folder / MODEL),
         entries={
             **(ahead if kind.ahead else {}),
             **({} if params["cpu_fallback"] else {"session.disable_cpu_ep_fallback": "1"}),

@@ -49,13 +49,14 @@ def expected(run: Run) -> None:
 def _failure(run: Run) -> tuple[str, WorkError] | None:
     """The step that fails and how; None when all of them work."""
     step = "context"
+    own = tuple(name for name in ("packages",) if name in run.inputs)
     try:
         outputs: tuple[str, ...] = ("context", "facts")
-        made = _do(context, run, step, given=("model", "names"), made={}, outputs=outputs)
+        made = _do(context, run, step, given=("model", "names", *own), made={}, outputs=outputs)
         if run.params["verify"] is None:
             return None
         step = "verify"
-        needed = ("samples", "reference", *(n for n in ("recorded",) if n in run.inputs))
+        needed = ("samples", "reference", *own, *(n for n in ("recorded",) if n in run.inputs))
         made |= _do(verify, run, step, given=needed, made=made, outputs=("outputs", "numbers"))
         step = "metric"
         values = _metrics(run, made)

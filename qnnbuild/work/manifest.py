@@ -95,19 +95,12 @@ def _graph(
         # what an app gives the runtime: options of the provider, the session, each run, and dynamic
         "run": graph["run"],
         **told_of(graph),
-        **_device_only(facts),
         "on_cpu": _on_cpu(facts),
         "on_cpu_differs": list(facts.on_cpu_differs),
         "context": dict(facts.facts),
         "prepared": graph["prepared"],
         "compiled": graph["compiled"],
     }
-
-
-def _device_only(facts: GraphFacts) -> dict[str, Any]:
-    """Why no host runs it, where none does."""
-    why = facts.facts.get("device_only")
-    return {"device_only": why} if why else {}
 
 
 def _worst(facts: GraphFacts) -> dict[str, Any] | None:

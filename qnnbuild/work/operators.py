@@ -168,10 +168,18 @@ def unsized_tensors(graph: GraphProto) -> set[str]:
 
 
 def check_operators(
-    run: Run, model: ModelProto, *, cpu_fallback: str, floats_as: str = "f32"
+    run: Run,
+    model: ModelProto,
+    *,
+    cpu_fallback: str,
+    floats_as: str = "f32",
+    own: Collection[str] = (),
 ) -> list[Left]:
-    """Refuse what surely cannot run on the NPU when the CPU may not help; tell the rest."""
-    left = left_to_cpu(model, floats_as=floats_as)
+    """Refuse what surely cannot run on the NPU when the CPU may not help; tell the rest.
+
+    Nodes named by `own` are for packages of the user's own.
+    """
+    left = [one for one in left_to_cpu(model, floats_as=floats_as) if one.node not in own]
     certain = [one for one in left if one.certain]
     if certain and cpu_fallback == "refuse":
         first = certain[0]

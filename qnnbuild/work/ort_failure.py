@@ -12,6 +12,7 @@ from qnnbuild.work.run import WorkError
 
 SHOWN_NODES = 8
 LAST_LINES = 6
+PACKAGE = re.compile(r"op_pack_path: (?:\./)?([^\s\x1b]+)")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,9 +22,17 @@ class Known:
     words: str
     means: str
     hint: str | None = None
+    place: str = "graph"
 
 
 KNOWN = (
+    Known(
+        words=r"Failed to register op package",
+        means="a package of your own operators is refused",
+        hint="see whether it has undefined symbols (ldd -r), and was built with the SDK that the "
+        "compiler is of (qnnbuild toolchains)",
+        place="op_packages",
+    ),
     Known(
         words=r"SetupBackend failed",
         means="the compiler does not know this chip",
@@ -77,11 +86,16 @@ def explain(graph: str, chip: str, first: Outcome, refused: Sequence[Refused]) -
     if refused:
         count = "1 node is" if len(refused) == 1 else f"{len(refused)} nodes are"
         means = f"{count} refused"
-    facts = [*node_facts(refused), ("the tool says", _one_line(said))]
+    packages = dict.fromkeys(PACKAGE.findall(first.log))
+    facts = [*(("package", path) for path in packages), *node_facts(refused)]
+    facts.append(("the tool says", _one_line(said)))
     if not refused:
         facts += _last_lines(first)
     return WorkError(
-        f"'{graph}' does not compile for {chip}: {means}", place="graph", facts=facts, hint=hint
+        f"'{graph}' does not compile for {chip}: {means}",
+        place=known.place if known else "graph",
+        facts=facts,
+        hint=hint,
     )
 
 

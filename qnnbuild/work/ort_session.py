@@ -11,7 +11,7 @@ import os
 import signal
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ class Wanted:
     options: Mapping[str, str]  # of the provider
     entries: Mapping[str, str]  # of the session
     severity: int = WARNING
+    environment: Mapping[str, str] = field(default_factory=dict)  # what the plugin reads of it
     feeds: str = ""  # an .npz of arrays in the order of the inputs, to run what was created
     answers: str = ""  # the .npz that this makes
 
@@ -63,6 +64,7 @@ def _request(wanted: Wanted) -> dict[str, Any]:
         "entries": dict(wanted.entries),
         "severity": wanted.severity,
         **({"feeds": wanted.feeds, "answers": wanted.answers} if wanted.feeds else {}),
+        **({"environment": dict(wanted.environment)} if wanted.environment else {}),
     }
 
 

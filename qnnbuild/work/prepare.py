@@ -20,6 +20,7 @@ from qnnbuild.work.model_bytes import INLINE_LIMIT, load_side_files, save, store
 from qnnbuild.work.multiply_adds import multiply_adds
 from qnnbuild.work.onnx_files import read_whole, side_files
 from qnnbuild.work.operators import Left, check_operators, count_operators, notes_of
+from qnnbuild.work.own_operators import OwnOperators
 from qnnbuild.work.proof import Proof, prove
 from qnnbuild.work.ranges import check_ranges
 from qnnbuild.work.repairs.all import repair
@@ -59,6 +60,7 @@ class Story:
     branches: list[str] = field(default_factory=list)  # Ifs that were decided
     borders: dict[str, str] = field(default_factory=dict)
     left: list[Left] = field(default_factory=list)
+    own: OwnOperators = field(default_factory=lambda: OwnOperators({}))
 
 
 def prepare(run: Run) -> None:
@@ -70,7 +72,7 @@ def prepare(run: Run) -> None:
     """
     wishes = Wishes(**run.params)
     source = run.inputs["model"]
-    story = Story()
+    story = Story(own=OwnOperators.of(run))
     model = _as_runtime_loads_it(run, wishes, source, story)
     write(model, source / BASELINE)
     sides = side_files(model)
@@ -80,7 +82,13 @@ def prepare(run: Run) -> None:
     _check_what_runs(run, wishes, model, story)
     target = run.outputs["model"]
     save(model, target, source)
-    proof = prove(run, model, baseline=source / BASELINE, prepared=target / "model.onnx")
+    proof = prove(
+        run,
+        model,
+        baseline=source / BASELINE,
+        prepared=target / "model.onnx",
+        unknown=story.own.known,
+    )
     if _take_shapes(model, proof):
         write(model, target / "model.onnx")
     _keep_baseline(run, proof, sides)
@@ -118,7 +126,7 @@ def _as_runtime_loads_it(run: Run, wishes: Wishes, source: Path, story: Story) -
     versions.raise_ir(model)
     borders.drop_stored_inputs(model)
     model, story.functions = versions.inline_functions(model)
-    versions.check_known(model)
+    versions.check_known(model, story.own)
     versions.complete_imports(model)
     names.check_single_makers(model)
     story.was_sorted = not names.sort_nodes(model)
@@ -149,16 +157,16 @@ def _rewritten(
     if wishes.cast:
         story.cast_places = cast_graph(model, wishes.cast)
     with weights_aside(model) as aside:
-        model, story.branches = take_branches(shapes.infer(model))
+        model, story.branches = take_branches(story.own.infer(model))
         if wishes.simplify:
-            model = shapes.infer(
+            model = story.own.infer(
                 simplify(run, model, before=before, max_fold_bytes=wishes.max_fold_bytes)
             )
         story.renamed |= names.name_nodes(model)
         story.repairs = repair(run, model, wishes.repairs)
         wanted = {o["name"]: o["dtype"] for o in wishes.outputs if o.get("dtype")}
         story.borders = borders.type_borders(model, wishes.inputs, wanted)
-        model = shapes.infer(model)
+        model = story.own.infer(model)
         put_back(model, aside)
     names.name_nodes(model)
     names.drop_remarks(model)
@@ -167,13 +175,17 @@ def _rewritten(
 
 def _check_what_runs(run: Run, wishes: Wishes, model: ModelProto, story: Story) -> None:
     names.check_borders(model)
-    versions.check_known(model)
+    versions.check_known(model, story.own)
+    story.own.check(run, model)
     borders.check_no_doubles(model)
     cpu_helps = wishes.cpu_fallback == "allow"
     check_ranges(run, model, run.inputs["model"], fp16=wishes.fp16, cpu_helps=cpu_helps)
     # whatever is no fp16 may be quantized later: then other operators are taken
     floats_as = "f32" if wishes.fp16 else ""
-    story.left = check_operators(run, model, cpu_fallback=wishes.cpu_fallback, floats_as=floats_as)
+    own = {node.name for node in model.graph.node if node in story.own}
+    story.left = check_operators(
+        run, model, cpu_fallback=wishes.cpu_fallback, floats_as=floats_as, own=own
+    )
 
 
 def _take_shapes(model: ModelProto, proof: Proof) -> bool:

@@ -297,6 +297,7 @@ def create_sessions(request: Mapping[str, Any]) -> None:
     import onnxruntime
     import onnxruntime_qnn
 
+    os.environ.update(request.get("environment", {}))  # the plugin reads it as it is registered
     library = onnxruntime_qnn.get_library_path()
     onnxruntime.register_execution_provider_library(PROVIDER, library)
     devices = [d for d in onnxruntime.get_ep_devices() if d.ep_name == PROVIDER]

@@ -86,12 +86,14 @@ class Wishes:
     float_operators: tuple[str, ...]
     float_nodes: tuple[str, ...]
     overrides: Mapping[str, Mapping[str, Any]]
+    unsigned_weights: bool = False  # also where they are symmetric
 
     @property
     def weight_type(self) -> QuantType:
         signed = {4: QuantType.QInt4, 8: QuantType.QInt8, 16: QuantType.QInt16}
         unsigned = {4: QuantType.QUInt4, 8: QuantType.QUInt8, 16: QuantType.QUInt16}
-        return (signed if self.symmetric_weights else unsigned)[self.weights or 8]
+        has_sign = self.symmetric_weights and not self.unsigned_weights
+        return (signed if has_sign else unsigned)[self.weights or 8]
 
 
 @dataclass(kw_only=True)

@@ -143,10 +143,11 @@ def written(shape: Sequence[int | str] | None) -> str:
     return f"[{', '.join(str(size) if size != '' else '?' for size in shape)}]"
 
 
-def infer(model: ModelProto) -> ModelProto:
+def infer(model: ModelProto, kept: Sequence[ValueInfoProto] = ()) -> ModelProto:
     """The model with all shapes inferred anew from its inputs; what stood there is forgotten.
 
-    An output that nothing can be inferred for keeps what the file said: onnxsim wants some shape.
+    But for what is `kept`. An output that nothing can be inferred for keeps what the file said:
+    onnxsim wants some shape.
     """
     before = {
         value.name: TypeProto.FromString(value.type.SerializeToString())
@@ -155,6 +156,7 @@ def infer(model: ModelProto) -> ModelProto:
     given = {value.name: value.type for value in model.graph.input}
     for graph in graphs(model):
         del graph.value_info[:]
+    model.graph.value_info.extend(kept)
     for value in model.graph.output:
         value.type.tensor_type.ClearField("shape")
     try:

@@ -14,6 +14,7 @@ from qnnbuild.work.arrays import array_files
 from qnnbuild.work.emulator import Emulated, Emulation, emulate
 from qnnbuild.work.npz import read_npz
 from qnnbuild.work.numbers import compare_folders
+from qnnbuild.work.own_libraries import own_option, put_libraries
 from qnnbuild.work.press import PROVIDER
 from qnnbuild.work.read_back import Compiled, check_chip, check_graphs, not_good, read_back
 from qnnbuild.work.reference import RECORDED, REFERENCE
@@ -37,10 +38,15 @@ def verify(run: Run) -> None:
     said: dict[str, Any] = json.loads(
         (run.inputs["reference"] / REFERENCE).read_text(encoding="utf-8")
     )
+    put_libraries(run, Path.cwd())
     emulated = emulate(
         Emulation(
             model=run.inputs["context"] / ctx_name,
-            options={"backend_type": "htp", "soc_model": str(params["soc_model"])},
+            options={
+                "backend_type": "htp",
+                "soc_model": str(params["soc_model"]),
+                **own_option(params),
+            },
             entries={} if params["cpu_fallback"] else {"session.disable_cpu_ep_fallback": "1"},
             samples=array_files(run.inputs["samples"]),
             outputs=run.outputs["outputs"],

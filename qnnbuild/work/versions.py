@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Container
 
 import onnx
-from onnx import ModelProto, defs, inliner
+from onnx import ModelProto, NodeProto, defs, inliner
 from onnxruntime.capi import onnxruntime_pybind11_state as runtime
 
 from qnnbuild.work.run import WorkError
@@ -87,17 +88,20 @@ def known_operators() -> frozenset[str]:
     )
 
 
-def check_known(model: ModelProto) -> None:
-    """Every operator is one that ONNX Runtime knows; functions are inlined before."""
+def check_known(model: ModelProto, own: Container[NodeProto] = ()) -> None:
+    """Every operator is one that ONNX Runtime knows or the user's `own`; functions are inlined."""
     for node in nodes(model):
         domain = domain_of(node)
-        if f"{domain}:{node.op_type}" in known_operators():
+        if f"{domain}:{node.op_type}" in known_operators() or node in own:
             continue
         is_custom = domain != "ai.onnx"
         raise WorkError(
             f"nobody knows the operator '{node.op_type}'"
             + (f" of domain '{domain}'" if is_custom else ""),
             facts=[("used by", label(node)), ("operator", f"{domain}, {node.op_type}")],
-            hint="cut the graph before it with outputs:, or export without custom operators",
+            hint="cut the graph before it with outputs:, export without it, or give its package "
+            "(op_packages:)"
+            if is_custom
+            else "cut the graph before it with outputs:, or export without custom operators",
             exit_code=2,
         )

@@ -222,7 +222,7 @@ def test_a_chip_has_no_more_vtcm_than_it_has():
 
 def test_an_option_of_a_backend_that_is_not_compiled_for_is_refused():
     assert messages({"genie_log_level": "info"}, NEWEST) == [
-        "genie_log_level is for genie; 'ort' compiles for htp"
+        "genie_log_level is for genie; the graph runs on htp"
     ]
 
 
