@@ -74,8 +74,7 @@ def graph_of(name: str, at: Span, node: MappingNode, problems: list[Problem]) ->
         deadline_s=float(value.get("deadline", 900.0)),
         places=_places(at, node),
     )
-    problems.extend(unknown_outputs(node, graph.outputs))
-    problems.extend(made_elsewhere(graph))
+    problems += [*unknown_outputs(node, graph.outputs), *made_elsewhere(graph)]
     if graph.genie:
         return replace(graph, backend=GENIE, verify=Verify(chips=("none",)))  # on no host
     calibration = _calibration(graph, node, value, problems)
