@@ -13,6 +13,7 @@ from qnnbuild.actions.action import Action, OutputOf
 from qnnbuild.digest import Json
 from qnnbuild.engine.at_hand import AtHand, at_hand
 from qnnbuild.session import Session, open_builder
+from qnnbuild.steps.wrap import is_wrapped
 from qnnbuild.work.operators import Left
 from qnnbuild.work.plugin_fusions import Expected
 
@@ -76,7 +77,7 @@ def _compiled(session: Session) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for action in session.plan:
         # with a backend there is no NPU in it, and what was made elsewhere shows no nodes
-        elsewhere = any(session.plan[name].step == "wrap" for name in action.needs())
+        elsewhere = is_wrapped(session.plan, action)
         if action.step == "context" and "backend" not in action.params and not elsewhere:
             found.setdefault(action.name.partition("/")[2].rpartition("@")[0], []).append(
                 action.name

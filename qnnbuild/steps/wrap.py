@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from qnnbuild.actions.action import Action, Input, OutputOf, SourceFiles
+from qnnbuild.actions.plan import Plan
 from qnnbuild.digest import Json
-from qnnbuild.errors import Problem, Span
+from qnnbuild.errors import NothingMatches, Problem, Span
 from qnnbuild.model.recipe import Graph, InputSpec, Source, Target
 from qnnbuild.steps.context import Member
 from qnnbuild.toolchains.work import Toolchain
@@ -80,6 +81,18 @@ def wrapped_context(
         group=target.model,
         about=f"{', '.join(member.graph.name for member in members)} for {target.chip.name}",
     )
+
+
+def check_compiled_here(plan: Plan, compiled: Action) -> None:
+    """Of what was made elsewhere nobody knows the nodes."""
+    if is_wrapped(plan, compiled):
+        raise NothingMatches(
+            f"{compiled.name} was made elsewhere: what is inside of it is not known here"
+        )
+
+
+def is_wrapped(plan: Plan, compiled: Action) -> bool:
+    return any(plan[name].step == "wrap" for name in compiled.needs())
 
 
 def _each_behind_its_stem(members: Sequence[Member]) -> dict[str, Span]:

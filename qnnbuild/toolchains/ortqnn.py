@@ -173,6 +173,7 @@ def _made_elsewhere(graph: Graph, chip: Chip, context: ContextOptions) -> Work:
             "reads_back": _reads_back(graph, chip),
             "vtcm_mb": chip.vtcm_mb,
             "embed": context.embed,
+            **_prefix(context),
         },
         outputs=("context", "facts"),
         tools=tuple(tools),

@@ -100,9 +100,16 @@ def _not_good(
         f"'{params['graph']}' on {params['chip']} is below its bar: {first.of}: {first.words()}",
         place=place_of(first, params["bars"]),
         facts=told,
-        hint=f"qnnbuild debug {params['debug']} lists its layers and finds the first bad one",
+        hint=_hint(params["debug"]),
         exit_code=5,
     )
+
+
+def _hint(verified: str | None) -> str:
+    """Of a binary that was made elsewhere nobody knows the layers."""
+    if verified is None:
+        return "another file than its original was compiled, or in fewer bits than its bar wants"
+    return f"qnnbuild debug {verified} lists its layers and finds the first bad one"
 
 
 def _line(bar: Bar) -> str:

@@ -16,6 +16,7 @@ from qnnbuild.digest import digest_file
 from qnnbuild.formats.context_binary import ContextFacts
 from qnnbuild.work.made_elsewhere import read_compiled
 from qnnbuild.work.made_files import COMPILED, MADE
+from qnnbuild.work.node_prefix import prefix_nodes
 from qnnbuild.work.ort_session import Wanted, create
 from qnnbuild.work.read_back import Compiled, border_as_json, check_graphs, read_back
 from qnnbuild.work.run import Run, WorkError
@@ -37,6 +38,7 @@ def context(run: Run) -> None:
         cache = binary.read_bytes() if params["embed"] else shipped.encode()
         _point_to(model, cache, embedded=params["embed"])
         (out / f"{stem}_ctx.onnx").write_bytes(model.SerializeToString(deterministic=True))
+        prefix_nodes(out / f"{stem}_ctx.onnx", params.get("node_name_prefix", ""))
     if not params["embed"]:
         shutil.move(binary, out / shipped)
     for stem in stems:

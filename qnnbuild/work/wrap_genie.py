@@ -19,6 +19,7 @@ from qnnbuild.digest import digest_file
 from qnnbuild.formats.dlc import DlcFacts
 from qnnbuild.work.made_elsewhere import read_prepared
 from qnnbuild.work.made_files import GENIE, MADE
+from qnnbuild.work.node_prefix import prefix_nodes
 from qnnbuild.work.run import Run, WorkError
 
 WRAPPER = "model.onnx"
@@ -64,6 +65,7 @@ def context(run: Run) -> None:
         if attribute.name == "ep_dlc_context":
             attribute.s = f"{stem}.dlc".encode()
     (out / f"{stem}_ctx.onnx").write_bytes(model.SerializeToString(deterministic=True))
+    prefix_nodes(out / f"{stem}_ctx.onnx", run.params.get("node_name_prefix", ""))
     (folder / MADE[GENIE]).replace(out / f"{stem}.dlc")
     for path in sorted(folder.glob("*.json")):
         begins = path.name.startswith(OVERRIDES)

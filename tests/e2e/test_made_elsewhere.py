@@ -8,11 +8,14 @@ import subprocess
 import sys
 from typing import Any
 
+import numpy as np
+import onnxruntime as ort
 import pytest
 
 from qnnbuild.formats.any_file import read_any
 from qnnbuild.formats.context_binary import ContextFacts
-from tests.e2e.small_repo import SmallRepo
+from qnnbuild.formats.ctx_onnx import CtxOnnxFacts
+from tests.e2e.small_repo import Done, SmallRepo
 from tests.models import tiny_conv, tiny_qdq
 
 pytestmark = pytest.mark.slow
@@ -136,10 +139,24 @@ def test_an_embedded_binary_is_one_file(repo: SmallRepo) -> None:
     (graph,) = inside(repo, "conv")
     recipe(repo, "inside", "conv", net(f"    compiled: {{graph: {graph}}}\n"))
     path = repo.root / "recipes" / "inside.yaml"
-    path.write_text(path.read_text() + "context: {embed: true}\n")
+    path.write_text(path.read_text() + "context: {embed: true, node_name_prefix: mine_}\n")
     assert repo.doit().code == 0
+    facts = read_any(repo.root / "build" / "inside" / "SM8750" / "net_ctx.onnx")
+    assert isinstance(facts, CtxOnnxFacts)
 
     assert manifest(repo, "inside")["graphs"]["net"]["files"] == ["net_ctx.onnx"]
+    assert [(node.name, node.partition) for node in facts.nodes] == [(f"mine_{graph}", graph)]
+
+
+def test_nobody_looks_into_what_was_made_elsewhere(repo: SmallRepo) -> None:
+    (graph,) = inside(repo, "conv")
+    recipe(repo, "closed", "conv", net(f"    compiled: {{graph: {graph}}}\n"))
+    said = "context/closed/net@SM8750 was made elsewhere: what is inside of it is not known here"
+
+    for command in ("debug", "trace"):
+        done = repo.qnnbuild(command, "context/closed/net@SM8750")
+        assert done.code != 0
+        assert said in done.err
 
 
 def test_two_graphs_that_share_weights_are_taken_unseen_with_one_binary(repo: SmallRepo) -> None:
@@ -222,3 +239,31 @@ def test_the_plugin_takes_the_adapter_that_run_py_is_asked_for(repo: SmallRepo) 
     assert french.returncode == 4
     assert "Failed to apply binary section" in french.stderr
     assert (wrong.returncode, wrong.stderr) == (3, "run.py: no adapter 'frensh'; there is french\n")
+
+
+def test_recorded_answers_stand_in_for_an_original(repo: SmallRepo) -> None:
+    (graph,) = inside(repo, "conv")
+    sample = np.random.default_rng(7).standard_normal((1, 3, 16, 16)).astype(np.float32)
+    session = ort.InferenceSession(str(repo.root / "onnx" / "conv.onnx"))
+    (scores,) = session.run(["scores"], {"x": sample})
+    for folder, arrays in (("inputs", {"x": sample}), ("good", {"scores": scores})):
+        (repo.root / folder).mkdir()
+        np.savez(repo.root / folder / "a.npz", **arrays)
+    (repo.root / "bad").mkdir()
+    np.savez(repo.root / "bad" / "a.npz", scores=-scores)
+
+    def built(reference: str) -> Done:
+        verify = f"{{inputs: ../inputs/*.npz, reference: ../{reference}/*.npz}}"
+        keys = f"    compiled: {{graph: {graph}}}\n    verify: {verify}\n"
+        recipe(repo, "recorded", "conv", net(keys))
+        return repo.doit()
+
+    good = built("good")
+    verified = manifest(repo, "recorded")["graphs"]["net"]["verified"]
+    bad = built("bad")
+
+    assert (good.code, bad.code) == (0, 5)
+    assert (verified["compared_with"], verified["judged"]) == ("recorded answers", True)
+    assert verified["recorded"]["scores"]["sqnr_db"] > 40
+    assert "'net' on SM8750 is below its bar: scores: SQNR" in bad.out
+    assert "another file than its original was compiled" in bad.out
