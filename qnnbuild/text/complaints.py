@@ -147,7 +147,9 @@ class Complaints:
         at = node.span if isinstance(node, ScalarNode) else self._place(path, node)
         facts = _filled(node)
         if error.validator == "enum":
-            return _not_one_of(word, _text(node), [str(value) for value in limit], at, facts)
+            return _not_one_of(
+                word, _text(node), [_as_written(value) for value in limit], at, facts
+            )
         if error.validator == "uniqueItems" and isinstance(node, ListNode):
             again = _again(node)
             return Problem(message=f"{_shown(again)} is there twice", at=again.span)
@@ -186,6 +188,10 @@ class Complaints:
             return node.span
         parent = self._node(path[:-1])
         return parent.entries[path[-1]].key.span if isinstance(parent, MappingNode) else node.span
+
+
+def _as_written(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _not_one_of(
