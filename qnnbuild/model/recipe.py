@@ -268,6 +268,7 @@ class Graph:
 @dataclass(frozen=True, kw_only=True)
 class ContextOptions:
     embed: bool = False  # the binary inside ctx.onnx
+    node_name_prefix: str = ""  # of the EPContext nodes' names
     share_weights: tuple[str, ...] = ()
     """Of a chip's graphs, "graphs": those of one variant, "variants": the variants of one graph."""
     chip_groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

@@ -360,6 +360,7 @@ def _context(top: MappingNode) -> ContextOptions:
     value = recipe_schema().part("context").typed(node) if node else {}
     return ContextOptions(
         embed=value.get("embed", False),
+        node_name_prefix=value.get("node_name_prefix", ""),
         share_weights=SHARED[value.get("share_weights", False)],
         chip_groups=groups_of(value.get("multi_soc")),
     )

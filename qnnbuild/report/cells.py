@@ -98,22 +98,24 @@ class Cells:
             folder=made.lands,
             size=tree.size if tree is not None else None,
             key=standing.key,
-            graphs=tuple(self._graphs(made, target.variant, graphs)),
+            graphs=tuple(self._graphs(made, target, graphs)),
         )
 
-    def _graphs(self, made: Action, variant: str, graphs: Graphs) -> Iterator[GraphCell]:
+    def _graphs(self, made: Action, target: Target, graphs: Graphs) -> Iterator[GraphCell]:
         said: Any = made.params["graphs"]
+        chip = target.chip.name
         for stem, params in said.items():
-            if params["variant"] != variant:
+            if params["variant"] != target.variant:
                 continue
-            verdict = made.inputs.get(f"verdict-{stem}")
+            own = f"verdict-{stem}-{chip}"  # where several chips have one binary
+            verdict = made.inputs.get(own, made.inputs.get(f"verdict-{stem}"))
             yield graphs.cell(
                 params["graph"],
                 stem,
                 params["precision"],
                 self.plan[params["compiled"]],
                 verdict=verdict.action if isinstance(verdict, OutputOf) else None,
-                run_on=params["run_on"],
+                run_on=chip if own in made.inputs else params["run_on"],
                 on_cpu=self._traced(made, stem),
             )
 

@@ -111,7 +111,7 @@ class OrtQnn:
     def alike(self, graph: Graph) -> Hashable:
         """All but the VTCM, of which each chip may have its own."""
         options = tuple(one for one in _compile_options(graph) if one[0] not in BY_CHIP)
-        return options, graph.cpu_fallback
+        return options, graph.cpu_fallback, graph.op_packages
 
     def multi(
         self, graphs: Sequence[Graph], chips: Sequence[Chip], context: ContextOptions
@@ -132,6 +132,7 @@ class OrtQnn:
                 "options": _options_by_chip(graphs, chips),
                 "cpu_fallback": first.cpu_fallback == "allow",
                 "embed": context.embed,
+                **_prefix(context),
                 **_own(first),
             },
             outputs=("context", "facts"),
@@ -240,8 +241,13 @@ def _compile(graph: Graph, chip: Chip, context: ContextOptions) -> dict[str, Jso
         "cpu_fallback": graph.cpu_fallback == "allow",
         "embed": context.embed,
         "reads_back": _reads_back(graph, chip),
+        **_prefix(context),
         **_own(graph),
     }
+
+
+def _prefix(context: ContextOptions) -> dict[str, Json]:
+    return {"node_name_prefix": context.node_name_prefix} if context.node_name_prefix else {}
 
 
 def _reads_back(graph: Graph, chip: Chip) -> dict[str, Json]:

@@ -141,10 +141,13 @@ def _shared(manifest: Manifest) -> Iterator[str]:
         if shared := graph["context"].get("shared"):
             told.setdefault(shared["binary"], (name, shared))
     for binary, (name, shared) in told.items():
-        names = ", ".join(map(_code, (name, *shared["with"])))
         alone = sum(shared["alone_bytes"].values())
+        names = ", ".join(map(_code, (name, *shared["with"])))
+        who = f"{names} share their weights"
+        if "chips" in manifest["graphs"][name]["context"]:
+            who = f"{', '.join(shared['with'])} share the weights of {_code(name)}"
         yield (
-            f"{names} share their weights in {_code(binary)}: {shared['bytes']:,} bytes in place "
+            f"{who} in {_code(binary)}: {shared['bytes']:,} bytes in place "
             f"of {alone:,}, which is {shared['saved_bytes'] / alone:.0%} less."
         )
     if told:
@@ -154,9 +157,16 @@ def _shared(manifest: Manifest) -> Iterator[str]:
         )
 
 
+def _measured(name: str, verified: Mapping[str, Any]) -> Iterator[list[str]]:
+    """A row for each output of one binary that was run."""
+    for output, found in verified["outputs"].items():
+        shown = [_said(found.get(what)) for what in ("sqnr_db", "max_abs", "cosine")]
+        yield [_code(name), _code(output), verified["on"], *shown, _bars(verified, output)]
+
+
 def _verified(manifest: Manifest) -> Iterator[str]:
     """What was measured by running a binary, and whose it was."""
-    rows = []
+    rows: list[list[str]] = []
     for name, graph in manifest["graphs"].items():
         verified = graph["verified"]
         if verified is None:
@@ -165,10 +175,11 @@ def _verified(manifest: Manifest) -> Iterator[str]:
             continue
         if verified["why_not"]:
             yield f"{_code(name)} cannot be compared: {verified['why_not']}."
-        for output, found in verified["outputs"].items():
-            shown = [_said(found.get(what)) for what in ("sqnr_db", "max_abs", "cosine")]
-            bars = _bars(verified, output)
-            rows.append([_code(name), _code(output), verified["on"], *shown, bars])
+        each = {
+            chip: {"on": chip, **one} for chip, one in graph.get("verified_singles", {}).items()
+        }
+        for one in each.values() or [verified]:
+            rows += _measured(name, one)
         for measure, found in verified["metrics"].items():
             told = ", ".join(f"{what} {_said(value)}" for what, value in sorted(found.items()))
             yield f"{_code(measure)} of {_code(name)}: {told}."

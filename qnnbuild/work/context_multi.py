@@ -2,7 +2,7 @@
 
 The plugin takes any list of chips: the same one twice, an unknown separator (it then compiles for
 the first and says nothing), and it writes the time of day into the file. The host's emulator loads
-no such file, so what runs instead is each chip's single binary; see "singles" in the facts.
+no such file, so what runs instead is each chip's single binary; facts have their sizes in "shared".
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from qnnbuild.formats.ctx_onnx import CtxOnnxFacts
 from qnnbuild.formats.format_error import FormatError
 from qnnbuild.formats.multi_chip import ChipRecord, MultiChip, dates, read_multi_chip
 from qnnbuild.work.context_ort import MODEL, Story, compile_wanted, prepared_facts
+from qnnbuild.work.node_prefix import prefix_nodes
 from qnnbuild.work.ort_log import refused_options
 from qnnbuild.work.ort_session import create
 from qnnbuild.work.own_libraries import put_libraries
@@ -57,6 +58,7 @@ def context(run: Run) -> None:
         raise story.failure(outcome)
     for line in refused_options(outcome.log):
         raise WorkError(f"the compiler did not take an option: {line}", place="options")
+    prefix_nodes(folder / name, params.get("node_name_prefix", ""))
     made = _read_back(folder, name)
     on_cpu = story.on_cpu(made.ctx, folder / name)
     _check_chips(made.binary, params["chips"])
@@ -69,7 +71,7 @@ def context(run: Run) -> None:
             {"node": node.name, "operator": node.operator, "reason": node.reason} for node in on_cpu
         ],
         "cpu_share_of_multiply_adds": story.cpu_share,
-        "singles": _singles(run, made),
+        "shared": _saving(run, made),
     }
     text = json.dumps(facts, indent=1, ensure_ascii=False, sort_keys=True)
     (run.outputs["facts"] / f"{params['graph']}.json").write_text(text + "\n", encoding="utf-8")
@@ -210,7 +212,7 @@ def _chip(record: ChipRecord) -> dict[str, Any]:
     }
 
 
-def _singles(run: Run, made: Made) -> dict[str, Any]:
+def _saving(run: Run, made: Made) -> dict[str, Any]:
     """What the same graph takes as one binary for each chip, and what is saved by this one."""
     alone: dict[str, int] = {}
     for chip in run.params["chips"]:
@@ -219,9 +221,14 @@ def _singles(run: Run, made: Made) -> dict[str, Any]:
         files = json.loads(text)["files"]
         alone[chip["name"]] = sum(file["size"] for file in files.values())
     ours = sum(path.stat().st_size for path in made.files)
-    saved = sum(alone.values()) - ours
     _tell_what_is_saved(run, made, alone, ours)
-    return {"bytes": alone, "sum": sum(alone.values()), "saved": saved}
+    return {
+        "with": list(alone),
+        "binary": made.files[-1].name,
+        "bytes": ours,
+        "alone_bytes": alone,
+        "saved_bytes": sum(alone.values()) - ours,
+    }
 
 
 def _tell_what_is_saved(run: Run, made: Made, alone: Mapping[str, int], ours: int) -> None:

@@ -15,6 +15,7 @@ from qnnbuild.digest import digest_file
 from qnnbuild.formats.ctx_onnx import CtxOnnxFacts
 from qnnbuild.formats.onnx_file import NodeFacts, OnnxFacts, read_model
 from qnnbuild.work.multiply_adds import multiply_adds, share_of
+from qnnbuild.work.node_prefix import NODE_PREFIX, prefix_nodes
 from qnnbuild.work.ort_failure import explain, node_facts
 from qnnbuild.work.ort_log import Refused, in_users_names, refused_nodes, refused_options
 from qnnbuild.work.ort_session import VERBOSE, Outcome, Wanted, create
@@ -58,6 +59,7 @@ def context(run: Run) -> None:
         raise story.failure(outcome)
     for line in refused_options(outcome.log):
         raise WorkError(f"the compiler did not take an option: {line}", place="options")
+    prefix_nodes(folder / name, run.params.get("node_name_prefix", ""))
     compiled = read_back(folder, name)
     on_cpu = story.on_cpu(compiled.ctx, folder / name)
     check_chip(compiled, run.params["soc_model"], run.params["reads_back"])
@@ -89,6 +91,7 @@ def compile_wanted(
             "ep.context_file_path": ctx_name,
             "ep.context_embed_mode": "1" if params["embed"] else "0",
             **fallback(params),
+            **({NODE_PREFIX: params["node_name_prefix"]} if "node_name_prefix" in params else {}),
         },
     )
 

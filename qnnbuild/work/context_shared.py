@@ -24,6 +24,7 @@ from typing import Any
 
 from qnnbuild.digest import digest_file
 from qnnbuild.work.context_ort import MODEL, compile_wanted, context, prepared_facts
+from qnnbuild.work.node_prefix import prefix_nodes
 from qnnbuild.work.ort_log import refused_options
 from qnnbuild.work.ort_session import Outcome, Wanted, create_in_turn
 from qnnbuild.work.read_back import (
@@ -128,6 +129,7 @@ def _check_created(outcome: Outcome, folder: Path, singles: Sequence[Single]) ->
 
 def _read_back(folder: Path, single: Single) -> Compiled:
     """All that a single binary is held against, for one graph of a shared one."""
+    prefix_nodes(folder / single.ctx_name, single.params.get("node_name_prefix", ""))
     try:
         compiled = read_back(folder, single.ctx_name)
         check_chip(compiled, single.params["soc_model"], single.params["reads_back"])

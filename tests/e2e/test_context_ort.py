@@ -244,3 +244,20 @@ def test_the_same_graph_compiles_to_the_same_bytes_in_any_folder(workers: Worker
     )
 
     assert first == second
+
+
+@pytest.mark.parametrize("embed", [False, True])
+def test_names_of_nodes_begin_as_the_recipe_wants_and_the_binary_stays(
+    workers: Workers, tmp_path: Path, embed: bool
+):
+    plain = compiled(workers, tmp_path / "plain", tiny_conv(), embed=embed)
+    named = compiled(
+        workers, tmp_path / "named", tiny_conv(), embed=embed, params={"node_name_prefix": "vad_"}
+    )
+    before, after = (read_any(made.folder / "out/context/vad_ctx.onnx") for made in (plain, named))
+    assert isinstance(before, CtxOnnxFacts)
+    assert isinstance(after, CtxOnnxFacts)
+
+    assert [node.name for node in after.nodes] == [f"vad_{node.name}" for node in before.nodes]
+    assert [node.partition for node in after.nodes] == [node.partition for node in before.nodes]
+    assert plain.files.get("vad_ctx_qnn.bin") == named.files.get("vad_ctx_qnn.bin")
