@@ -75,7 +75,9 @@ def _compiled(session: Session) -> dict[str, list[str]]:
     """ "silero-vad/vad" → the actions that compile it, one a chip."""
     found: dict[str, list[str]] = {}
     for action in session.plan:
-        if action.step == "context" and "backend" not in action.params:  # there is no NPU in it
+        # with a backend there is no NPU in it, and what was made elsewhere shows no nodes
+        elsewhere = any(session.plan[name].step == "wrap" for name in action.needs())
+        if action.step == "context" and "backend" not in action.params and not elsewhere:
             found.setdefault(action.name.partition("/")[2].rpartition("@")[0], []).append(
                 action.name
             )

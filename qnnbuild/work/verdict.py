@@ -31,7 +31,7 @@ def verdict(run: Run) -> None:
     numbers = _read(run, "numbers", "numbers.json")
     values = {name: _read(run, f"values-{name}", "values.json") for name in run.params["metrics"]}
     if numbers["why_not"] is None:
-        check_names(run.params["bars"], numbers["outputs"])
+        check_names(run.params["bars"], numbers["outputs"] or numbers.get("recorded", {}))
     bars = [*_judged(run.params, numbers, values)]
     excuses = excused(run.params["bars"])
     compared = numbers["outputs"].keys() - excuses.keys()

@@ -137,5 +137,34 @@ def test_what_the_cpu_does_not_know_is_held_against_recorded_answers(tmp_path: P
     arrays = {name: np.ones((1, 8), np.float32) for name in "ab"}
     answered(own, tmp_path, [arrays], [{"d": np.full((1, 8), 0.5, np.float32)}])
 
-    assert told(tmp_path)["compared_with"] == "the recorded answers"
-    assert read_npz(tmp_path / "run/out/reference/000000.npz")["d"].tolist() == [[0.5] * 8]
+    assert told(tmp_path) == {
+        "compared_with": "recorded answers",
+        "outputs": {"d": {"kind": "float"}},
+        "samples": 1,
+        "why_not": None,
+    }
+
+
+@pytest.mark.parametrize(
+    ("recorded", "compared_with", "why_not"),
+    [(False, None, "no reference"), (True, "recorded answers", None)],
+)
+def test_without_an_original_only_recorded_answers_can_be_compared(
+    recorded: bool, compared_with: str | None, why_not: str | None, tmp_path: Path
+) -> None:
+    kinds = {"y": {"kind": "float"}}
+    baseline = {"is": None, "why_not": "no reference", "outputs": kinds}
+    inputs = {name: tmp_path / name for name in ("baseline", "samples")}
+    inputs |= {"recorded": tmp_path / "samples"} if recorded else {}
+    for folder in inputs.values():
+        folder.mkdir(exist_ok=True)
+    (tmp_path / "baseline/baseline.json").write_text(json.dumps(baseline))
+    write_npz(tmp_path / "samples/000000.npz", {"x": np.zeros(1, np.float32)})
+    run_work(reference, tmp_path / "run", params={}, inputs=inputs, outputs=("reference",))
+
+    assert told(tmp_path) == {
+        "compared_with": compared_with,
+        "outputs": kinds,
+        "samples": 1,
+        "why_not": why_not,
+    }
