@@ -15,6 +15,7 @@ from qnnbuild.work.npz import read_npz, write_npz
 from qnnbuild.work.reference import reference
 from qnnbuild.work.run import Run, WorkError
 from tests.graphs import model
+from tests.libraries import model as with_own_operator
 from tests.working import run_work, written
 
 NEG = "g (float[1, 4] x) => (float[1, 4] y) { y = Neg (x) }"
@@ -129,6 +130,19 @@ def test_a_model_that_the_cpu_cannot_run_is_an_error(tmp_path: Path) -> None:
         answered(made, tmp_path, [{"x": np.ones((1, 4), np.float32)}])
 
     assert caught.value.message == "ONNX Runtime cannot run the original model on the CPU"
+
+
+def test_what_the_cpu_does_not_know_is_held_against_recorded_answers(tmp_path: Path) -> None:
+    own = with_own_operator()
+    arrays = {name: np.ones((1, 8), np.float32) for name in "ab"}
+    answered(own, tmp_path, [arrays], [{"d": np.full((1, 8), 0.5, np.float32)}])
+
+    assert told(tmp_path) == {
+        "compared_with": "recorded answers",
+        "outputs": {"d": {"kind": "float"}},
+        "samples": 1,
+        "why_not": None,
+    }
 
 
 @pytest.mark.parametrize(
