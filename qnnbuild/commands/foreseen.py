@@ -22,8 +22,8 @@ STEPS = ("convert", "prepare", "fetch", "export")
 WAS = {
     "convert": "the model that is compiled",
     "prepare": "the prepared model",
-    "fetch": "the model as it was fetched",
-    "export": "the model as it was exported",
+    "fetch": "the model as it was fetched: prepare comes first and does away with some",
+    "export": "the model as it was exported: prepare comes first and does away with some",
     "source": "the file of the repo, not prepared",
 }
 
