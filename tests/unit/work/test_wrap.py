@@ -164,3 +164,25 @@ def test_an_input_of_the_recipe_is_one_of_the_binary(tmp_path: Path) -> None:
 
     assert caught.value.message == "the binary has no input 'y'"
     assert caught.value.place == "inputs.y"
+
+
+def test_an_original_with_floats_is_called_as_the_floats_of_the_wrapper(tmp_path: Path) -> None:
+    facts = read_any(binary("one_graph_sm8750.bin", tmp_path / "seen") / MADE[COMPILED])
+    assert isinstance(facts, ContextFacts)
+    (graph,) = facts.graphs
+    values = [
+        [onnx.helper.make_tensor_value_info(t.name, 1, list(t.shape)) for t in some]
+        for some in (graph.inputs, graph.outputs)
+    ]
+    nodes = [
+        onnx.helper.make_node("Neg", [given.name], [made.name])
+        for given, made in zip(*values, strict=True)
+    ]
+    theirs = onnx.helper.make_model(onnx.helper.make_graph(nodes, "g", values[0], values[1]))
+    run = wrapped("one_graph_sm8750.bin", tmp_path, theirs, float_io=True)
+    kept = onnx.load(str(run.outputs["baseline"] / "model.onnx"))
+    made = onnx.load(str(run.outputs["model"] / "model.onnx"))
+
+    assert [v.name for v in kept.graph.input] == [v.name for v in made.graph.input]
+    assert [v.name for v in kept.graph.output] == [v.name for v in made.graph.output]
+    assert kept.graph.input[0].name.endswith("_dq")
