@@ -14,6 +14,7 @@ from qnnbuild.model.sdks import is_sdk
 from qnnbuild.plans.model_plan import ModelPlan
 from qnnbuild.plans.sharing import sharing_problems
 from qnnbuild.steps import prepare as prepare_step
+from qnnbuild.steps import wrap as wrap_step
 from qnnbuild.steps.bundle import bundle
 from qnnbuild.steps.context import context
 from qnnbuild.steps.convert import convert
@@ -33,7 +34,7 @@ from qnnbuild.toolchains.work import Toolchain
 
 STEPS = (
     *(fetch, export, prepare, feeds, calibrate, attempt, emulate, judge, sensitivity),
-    *(packages, convert, library, context, dump),
+    *(packages, convert, library, context, dump, wrap_step.wrap),
     *(samples, references, reference, verify, metric, verdict, expected, bundle),
 )
 CHECKS = (prepare_step.problems,)
@@ -42,7 +43,10 @@ TOOLCHAINS: tuple[Toolchain, ...] = (OrtQnn(),)
 
 def problems_of(targets: Sequence[Target], toolchains: Mapping[str, Toolchain]) -> list[Problem]:
     """What cannot work on its chip with its tools; what is wrong for many chips is told once."""
+    targets = list(targets)
     found: dict[Hashable, Problem] = {}
+    for problem in wrap_step.problems(targets):
+        found.setdefault(problem.at, problem)
     for target in targets:
         toolchain = toolchains.get(target.toolchain)
         if toolchain is None:

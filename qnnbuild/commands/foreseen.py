@@ -13,6 +13,7 @@ from qnnbuild.actions.action import Action, OutputOf
 from qnnbuild.digest import Json
 from qnnbuild.engine.at_hand import AtHand, at_hand
 from qnnbuild.session import Session, open_builder
+from qnnbuild.steps.wrap import is_wrapped
 from qnnbuild.work.operators import Left
 from qnnbuild.work.plugin_fusions import Expected
 
@@ -21,8 +22,8 @@ STEPS = ("convert", "prepare", "fetch", "export")
 WAS = {
     "convert": "the model that is compiled",
     "prepare": "the prepared model",
-    "fetch": "the model as it was fetched",
-    "export": "the model as it was exported",
+    "fetch": "the model as it was fetched: prepare comes first and does away with some",
+    "export": "the model as it was exported: prepare comes first and does away with some",
     "source": "the file of the repo, not prepared",
 }
 
@@ -75,7 +76,9 @@ def _compiled(session: Session) -> dict[str, list[str]]:
     """ "silero-vad/vad" → the actions that compile it, one a chip."""
     found: dict[str, list[str]] = {}
     for action in session.plan:
-        if action.step == "context" and "backend" not in action.params:  # there is no NPU in it
+        # with a backend there is no NPU in it, and what was made elsewhere shows no nodes
+        elsewhere = is_wrapped(session.plan, action)
+        if action.step == "context" and "backend" not in action.params and not elsewhere:
             found.setdefault(action.name.partition("/")[2].rpartition("@")[0], []).append(
                 action.name
             )

@@ -1,7 +1,7 @@
 """Where Qualcomm's SDKs are on this machine, and what they are: their identity in keys.
 
-A repo says in qnnbuild.yaml where each is. Planning needs none of it: it is looked up when an action
-is about to need it.
+A repo says in qnnbuild.yaml where each is. Planning needs none of it: it is looked up when an
+action is about to need it.
 """
 
 from __future__ import annotations

@@ -8,10 +8,11 @@ from dataclasses import replace
 from typing import Any
 
 from qnnbuild.errors import Problem, Span
+from qnnbuild.model.elsewhere import genie_of, lora_of, made_elsewhere
 from qnnbuild.model.op_packages import KEY as OP_PACKAGES
 from qnnbuild.model.op_packages import op_package_places, op_packages_of
 from qnnbuild.model.paths import items_of, member_of, path_of, paths_of
-from qnnbuild.model.precisions import needs_calibration, takes_calibration
+from qnnbuild.model.precisions import COMPILED, GENIE, needs_calibration, takes_calibration
 from qnnbuild.model.quantization import precision_of
 from qnnbuild.model.recipe import (
     ExportSource,
@@ -26,6 +27,8 @@ from qnnbuild.model.recipe import (
     Samples,
     Source,
     UrlSource,
+    Verify,
+    Wrapped,
 )
 from qnnbuild.model.samples import samples_of
 from qnnbuild.model.schemas import recipe_schema
@@ -55,6 +58,8 @@ def graph_of(name: str, at: Span, node: MappingNode, problems: list[Problem]) ->
         precision=precision.word,
         quantization=precision.quantization,
         auto_from=precision.auto_from,
+        wrapped=_wrapped(node, value, precision.word, problems),
+        genie=genie_of(node, precision.word, problems),
         verify=verify_of(
             node.mapping("verify"), value.get("verify", {}), precision.word, samples, problems
         ),
@@ -62,13 +67,16 @@ def graph_of(name: str, at: Span, node: MappingNode, problems: list[Problem]) ->
         samples=samples,
         options=value.get("options", {}),
         run=RunOptions(**value.get("run", {})),
+        lora=lora_of(node, value, problems),
         dumps=tuple(value.get("dumps", ())),
         backend=value.get("backend", "htp"),
         op_packages=op_packages_of(node.get(OP_PACKAGES), problems),
         deadline_s=float(value.get("deadline", 900.0)),
         places=_places(at, node),
     )
-    problems.extend(unknown_outputs(node, graph.outputs))
+    problems += [*unknown_outputs(node, graph.outputs), *made_elsewhere(graph)]
+    if graph.genie:
+        return replace(graph, backend=GENIE, verify=Verify(chips=("none",)))  # on no host
     calibration = _calibration(graph, node, value, problems)
     return replace(graph, calibration=calibration) if calibration else graph
 
@@ -89,6 +97,21 @@ def _calibration(
             )
         )
     return given if takes_calibration(graph) else None
+
+
+def _wrapped(
+    node: MappingNode, value: Mapping[str, Any], word: str, problems: list[Problem]
+) -> Wrapped | None:
+    """What a recipe says of a graph in a binary; None for what is compiled here."""
+    if word != COMPILED:
+        return None
+    given, said = node.mapping("compiled"), value.get("compiled", {})
+    original = given.mapping("original") if given else None
+    return Wrapped(
+        graph=said.get("graph"),
+        float_io=said.get("float_io", False),
+        original=source_of(original, problems) if original else None,
+    )
 
 
 def source_of(node: MappingNode, problems: list[Problem]) -> Source:

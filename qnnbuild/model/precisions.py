@@ -10,6 +10,8 @@ from qnnbuild.model.recipe import Bars, Graph, Quantization
 
 FLOAT = ("fp32", "fp16", "bf16")
 QDQ = "qdq"  # quantized already
+COMPILED = "compiled"  # elsewhere, to a context binary
+GENIE = "genie"  # prepared elsewhere, to a DLC
 AUTO = "auto"
 
 WORDS: Mapping[str, Quantization | None] = {
@@ -17,6 +19,8 @@ WORDS: Mapping[str, Quantization | None] = {
     "fp16": None,
     "bf16": None,
     QDQ: None,
+    COMPILED: None,
+    GENIE: None,
     AUTO: None,
     "w8a8": Quantization(weights=8, activations=8),
     "w8a16": Quantization(weights=8, activations=16),
@@ -36,6 +40,7 @@ MIN_SQNR_DB: Mapping[str, float] = {
     "fp16": 30.0,
     "bf16": 20.0,
     QDQ: 20.0,
+    COMPILED: 20.0,
     AUTO: 20.0,
     "w8a8": 15.0,
     "w8a16": 20.0,

@@ -205,6 +205,30 @@ class ExpectedFailure:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Wrapped:
+    """`precision: compiled`: the source is a context binary, the graph one of those in it."""
+
+    graph: str | None = None  # its name in the binary; None: the graph's own
+    float_io: bool = False  # quantized inputs and outputs become floats at the border
+    original: Source | None = None  # the ONNX file that it was compiled from
+
+
+@dataclass(frozen=True, kw_only=True)
+class Genie:
+    """`precision: genie`: the source is a DLC that Genie runs, on its device alone."""
+
+    override: str | None = None  # the backend's JSON, which Genie finds beside the DLC
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lora:
+    """Binary sections that change a compiled graph when it runs, one at a time."""
+
+    adapters: Mapping[str, str]  # name → file of the repo
+    default: str | None = None  # None: as it was compiled
+
+
+@dataclass(frozen=True, kw_only=True)
 class RunOptions:
     """How an app runs a graph. None: as the plugin does by itself."""
 
@@ -246,6 +270,8 @@ class Graph:
         None  # None for float and qdq; with auto what all tries share
     )
     auto_from: tuple[str, ...] = ()  # precision: auto: the words to try, cheapest first
+    wrapped: Wrapped | None = None
+    genie: Genie | None = None
     calibration: Samples | None = None
     verify: Verify = field(default_factory=Verify)
     expect_failure: ExpectedFailure | None = None  # for this chip and variant
@@ -254,6 +280,7 @@ class Graph:
     options: Mapping[str, Mapping[str, Scalar]] = field(default_factory=dict)  # by toolchain
     run: RunOptions = field(default_factory=RunOptions, compare=False)
     """Of no use to any action but the bundle: graphs that only differ here are one graph."""
+    lora: Lora | None = field(default=None, compare=False)  # of no use to others, either
     dumps: tuple[str, ...] = ()  # op_trace, qnn_graph, input_graph, dlc, saver, schematic
     backend: str = "htp"  # or gpu; cpu, saver and ir are words of QNN's that run no app's model
     op_packages: tuple[OpPackage, ...] = ()
@@ -263,6 +290,11 @@ class Graph:
     only_for: tuple[str, ...] = ()  # patterns under `only:` that were applied for this chip
     places: Mapping[str, Span] = field(default_factory=dict, compare=False)
     """Where the user wrote what: "graph", "source", "inputs.x", "options.ort.vtcm_mb", …"""
+
+    @property
+    def on_npu_alone(self) -> bool:
+        """Whether the CPU runs nothing: no node that is left, and nothing at its border."""
+        return self.cpu_fallback != "allow" and not (self.wrapped and self.wrapped.float_io)
 
 
 @dataclass(frozen=True, kw_only=True)

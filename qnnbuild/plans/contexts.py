@@ -9,6 +9,7 @@ from qnnbuild.actions.action import Action
 from qnnbuild.model.recipe import Chip, Target
 from qnnbuild.plans.names import Use
 from qnnbuild.steps.context import Member, context
+from qnnbuild.steps.wrap import wrapped_context
 from qnnbuild.toolchains.work import Toolchain
 
 LONGEST = 60
@@ -24,6 +25,14 @@ class Link:
     converted: Action
     packages: Action | None = None  # of operators of the user's own
     libraries: tuple[Action, ...] = ()  # of toolchains that compile code; context takes the first
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wrapped(Link):
+    """A graph of a file that was made elsewhere: one action, wrap, stands where both would.
+
+    Graphs that one target has of one file are held against the chip together, and it ships once.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,7 +92,10 @@ def folder_of(target: Target) -> Hashable:
 
 def together(use: Use) -> Hashable:
     """Uses for which this is the same are compiled by one action."""
-    return folder_of(use.target), None if "graphs" in shares(use.target) else use.graph.name
+    graph = use.graph
+    if graph.wrapped or graph.genie:
+        return folder_of(use.target), graph.source
+    return folder_of(use.target), None if "graphs" in shares(use.target) else graph.name
 
 
 def stems_of(uses: Sequence[Use]) -> list[str]:
@@ -107,7 +119,11 @@ def _compiled(group: Sequence[Link], toolchain: Toolchain) -> list[Chain]:
         for link, stem in zip(group, stems, strict=True)
     ]
     target, chips = group[0].use.target, _chips(group)
-    action = context(target, members, chips, toolchain, name=_name(group, chips))
+    name = _name(group, chips)
+    if isinstance(group[0], Wrapped):
+        action = wrapped_context(target, members, toolchain, name=name)
+    else:
+        action = context(target, members, chips, toolchain, name=name)
     converted = tuple(link.converted.name for link in group)
     return [
         Chain(

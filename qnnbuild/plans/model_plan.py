@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from qnnbuild.actions.action import Action, OutputOf
 from qnnbuild.model.recipe import Chip, ExportSource, Graph, Source, Target
-from qnnbuild.plans.contexts import Chain, Link, chains_of, fails, shipped_together
+from qnnbuild.plans.contexts import Chain, Link, Wrapped, chains_of, fails, shipped_together
 from qnnbuild.plans.multi import MultiGraph, MultiGroup, multi_groups
 from qnnbuild.plans.names import Names, Use, unit_name, uses_of
 from qnnbuild.plans.proof import Proof, verdict_name
@@ -22,6 +22,7 @@ from qnnbuild.steps.library import library
 from qnnbuild.steps.op_packages import packages
 from qnnbuild.steps.prepare import prepare
 from qnnbuild.steps.samples import calibrate, feeds
+from qnnbuild.steps.wrap import original_of, wrap
 from qnnbuild.toolchains.work import Toolchain, Work
 
 
@@ -34,6 +35,7 @@ class ModelPlan:
         self.toolchains = toolchains
         self.names = Names()
         self.before_convert: list[Action] = []
+        self.held: list[Graph] = []  # so that no id is used again: names are known by them
         self.sources = self._sources()
 
     def actions(self) -> Iterator[Action]:
@@ -104,6 +106,8 @@ class ModelPlan:
         """prepare and convert of one use, and what calibrates it."""
         action, output = self.sources[use.graph.source]
         source = OutputOf(action=action.name, output=output)
+        if use.graph.wrapped or use.graph.genie:
+            return self._wrapped(use, source)
         own = self._packages(use)
         prepared = self.names.shared(
             f"prepare/{use.base}",
@@ -142,6 +146,34 @@ class ModelPlan:
             use,
             lambda name: packages(use.target, use.graph, toolchain, name),
         )
+
+    def _wrapped(self, use: Use, source: OutputOf) -> Link:
+        """The same of what was made elsewhere."""
+        original = self._original(use)
+        action = self.names.shared(
+            f"wrap/{use.base}",
+            use,
+            lambda name: wrap(use.target, use.graph, source, original=original, name=name),
+        )
+        return Wrapped(use=use, prepared=action, converted=action)
+
+    def _original(self, use: Use) -> OutputOf | None:
+        """The ONNX file of a compiled graph; other graphs may have it as their source."""
+        source = use.graph.wrapped.original if use.graph.wrapped else None
+        if source is None:
+            return None
+        if source not in self.sources:
+            graph = original_of(use.graph, source)
+            self.held.append(graph)
+            mine, name = Use(use.target, graph), f"{use.base.removeprefix(self.model)}/original"
+            if isinstance(source, ExportSource):
+                action, output = self._export(mine, [graph], name), export_output(graph, [graph])
+            else:
+                action, output = self._fetch(mine, name, graph.deadline_s), MODEL
+            self.sources[source] = (action, output)
+            self.before_convert.append(action)
+        action, output = self.sources[source]
+        return OutputOf(action=action.name, output=output)
 
     def _converted(self, use: Use, prepared: str, calibrated: str | None) -> Action:
         toolchain = self.toolchains[use.target.toolchain]
@@ -259,6 +291,7 @@ class ModelPlan:
                 places={**use.target.places, **use.graph.places},
                 license_member=use.target.license.member,
                 deadline_s=deadline_s,
+                made=use.graph.precision if use.graph.wrapped or use.graph.genie else None,
             ),
         )
 

@@ -159,7 +159,7 @@ def _proof(
         chip=run_on,
         ran_on=told["ran_on"]["host"],
         samples=samples,
-        compared_with=told["compared_with"],
+        compared_with=told["compared_with"] or "nothing",
         why_not=told["why_not"],
         judged=judged,
         sqnr_db=min(sqnr, default=None),

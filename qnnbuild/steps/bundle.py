@@ -22,6 +22,7 @@ from qnnbuild.model.recipe import (
     UrlSource,
 )
 from qnnbuild.model.sdks import is_sdk
+from qnnbuild.steps.lora import adapter_files, adapters, usual_adapter
 from qnnbuild.toolchains import ortqnn, qairt_htp
 from qnnbuild.toolchains.ort_run import run_part
 
@@ -79,7 +80,7 @@ def bundle(
         params=_params(targets, parts),
         inputs=inputs,
         outputs=(BUNDLE,),
-        places=_places(first),
+        places=_places(first, parts),
         lands=where,
         group=first.model,
         about=f"{first.model} for {', '.join(chip.name for chip in _chips(targets))}",
@@ -94,11 +95,13 @@ def lands(targets: Sequence[Target], chips: str = "") -> str:
     return "/".join(part for part in (targets[0].model, variant, chips) if part)
 
 
-def _places(target: Target) -> dict[str, Span]:
+def _places(target: Target, parts: Sequence[Part]) -> dict[str, Span]:
     """Inputs are called after what names them."""
     named = {"files": "bundle.files", "license": "license.file"}
     own = {name: target.places[at] for name, at in named.items() if at in target.places}
-    return {**target.places, **own}
+    told = [(part.stem, part.graph.places) for part in parts]
+    lora = {f"lora-{stem}": places["lora"] for stem, places in told if "lora" in places}
+    return {**target.places, **own, **lora}
 
 
 def _contexts(parts: Sequence[Part]) -> dict[str, str]:
@@ -124,6 +127,8 @@ def _inputs(part: Part, *, is_first: bool) -> dict[str, Input]:
         inputs[f"verdict-{part.stem}-{chip}"] = OutputOf(action=verdict, output="verdict")
     if part.traced is not None:
         inputs[f"trace-{part.stem}"] = OutputOf(action=part.traced, output="dump")
+    if (lora := adapter_files(part.graph)) is not None:
+        inputs[f"lora-{part.stem}"] = lora
     if part.graph.quantization is not None or part.graph.auto_from:
         inputs[f"quantization-{part.stem}"] = OutputOf(action=part.converted, output="quantization")
     return inputs
@@ -177,7 +182,11 @@ def _graph(part: Part, toolchain: str) -> dict[str, Json]:
         "variant": part.variant,
         "precision": part.graph.precision,
         "source": source_facts(part.graph.source),
-        "run": {**run_part(part.graph, run_time), **sdk},
+        "run": {
+            **run_part(part.graph, run_time, dict(usual_adapter(part.graph, part.stem))),
+            **sdk,
+        },
+        **adapters(part.graph, part.stem),
         "ranges": _ranges(part.graph),
         "prepared": part.prepared,
         "compiled": part.compiled,

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from qnnbuild.actions.action import Action, OutputOf
 from qnnbuild.actions.plan import Plan
 from qnnbuild.errors import NothingMatches
+from qnnbuild.steps.wrap import check_compiled_here
 
 CALLS = {"qnnbuild.work.context_ort:context": "qnnbuild.work.debug:debug"}
 """How a context is compiled → what looks at the layers of such a compile."""
@@ -15,6 +16,7 @@ CALLS = {"qnnbuild.work.context_ort:context": "qnnbuild.work.debug:debug"}
 def debug(plan: Plan, name: str, *, sample: int, bar_db: float, alone: bool = False) -> Action:
     """For the one context that the action `name` is, stands on, or is made from."""
     compiled = plan[_context(plan, name)]
+    check_compiled_here(plan, compiled)
     call = CALLS.get(compiled.call or "")
     if "model" not in compiled.inputs:
         raise NothingMatches(

@@ -9,6 +9,7 @@ from qnnbuild.actions.plan import Plan
 from qnnbuild.digest import Json
 from qnnbuild.errors import NothingMatches, Problem
 from qnnbuild.model.recipe import DUMPS, Chip, ContextOptions, Graph, Target
+from qnnbuild.steps.wrap import check_compiled_here
 from qnnbuild.toolchains import ortqnn
 from qnnbuild.toolchains.work import Toolchain
 
@@ -119,6 +120,7 @@ def trace(plan: Plan, name: str) -> Action:
     own = name_of(base, OP_TRACE, chip)
     if own in plan:
         return plan[own]
+    check_compiled_here(plan, compiled)
     if "model" not in compiled.inputs:
         raise NothingMatches(
             f"{compiled.name} holds several graphs",

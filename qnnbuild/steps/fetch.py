@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from qnnbuild.actions.action import Action, Input, SourceOnnx
+from qnnbuild.actions.action import Action, Input, SourceFiles, SourceOnnx
 from qnnbuild.digest import Json
 from qnnbuild.errors import RecipeError, Span
 from qnnbuild.model.recipe import FileSource, HubSource, PypiSource, UrlSource
+from qnnbuild.work.made_files import MADE
 
 Fetched = FileSource | UrlSource | PypiSource | HubSource
 
 MODEL = "model"
-"""The output with model.onnx and its side files."""
+"""The output with model.onnx and its side files; or model.bin, or model.dlc."""
 
 LICENSE = "license"
 """The output with LICENSE.txt; there when the licence is a member of the source's package."""
@@ -41,12 +42,14 @@ def fetch(
     places: Mapping[str, Span] | None = None,
     license_member: str | None = None,
     deadline_s: float = 0.0,
+    made: str | None = None,
 ) -> Action:
     """The action that brings `source` into the store.
 
     Equal sources give equal actions, so graphs and variants that share a file share the fetch.
+    `made` is the precision of what was made elsewhere and is no ONNX file.
     """
-    params = _params(source)
+    params = _params(source) | ({"file": MADE[made]} if made else {})
     outputs: tuple[str, ...] = (MODEL,)
     if license_member is not None:
         if params.get("member") is None:
@@ -55,7 +58,9 @@ def fetch(
         outputs = (MODEL, LICENSE)
     inputs: dict[str, Input] = {}
     if isinstance(source, FileSource):
-        inputs["source"] = SourceOnnx(path=source.file)
+        inputs["source"] = (
+            SourceFiles(patterns=(source.file,)) if made else SourceOnnx(path=source.file)
+        )
     kind, passes = _KINDS[type(source)]
     return Action(
         name=name,

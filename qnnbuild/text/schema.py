@@ -99,7 +99,11 @@ def _followed(rules: Any, here: str, documents: Mapping[str, Any]) -> Any:
         found = _followed(target, there, documents)
         return {**found, **_followed(own, here, documents)}
     followed = {
-        key: value if key in {"examples", "default", "enum"} else _followed(value, here, documents)
+        # a value as it is, unless it is a property of that name
+        key: value
+        if key in {"examples", "default", "enum"}
+        and not (isinstance(value, dict) and "$ref" in value)
+        else _followed(value, here, documents)
         for key, value in rules.items()
         if key != "$defs"
     }

@@ -82,7 +82,11 @@ def _gpu_problems(graph: Graph, context: ContextOptions) -> Iterator[Problem]:
 
 
 def _of_binaries(context: ContextOptions) -> str:
-    told = {"embed": context.embed, "multi_soc": bool(context.chip_groups)}
+    told = {
+        "embed": context.embed,
+        "multi_soc": bool(context.chip_groups),
+        "node_name_prefix": bool(context.node_name_prefix),
+    }
     return ", ".join(f"{key}: …" for key, given in told.items() if given)
 
 

@@ -23,20 +23,26 @@ SETS = {
 """A recipe's key under `run:` → the option that it sets."""
 
 
-def run_part(graph: Graph, provider_options: Mapping[str, str]) -> dict[str, Json]:
-    """The manifest's `run` of a graph; `provider_options` are those of run-time scope."""
-    alone = graph.cpu_fallback != "allow"
+def run_part(
+    graph: Graph, provider_options: Mapping[str, str], run_options: Mapping[str, str] | None = None
+) -> dict[str, Json]:
+    """The manifest's `run` of a graph; `provider_options` are those of run-time scope.
+
+    `run_options` are those that speak of files of the bundle.
+    """
+    # Genie takes over by itself
+    backend = {} if graph.genie else {"backend_type": graph.backend}
     return {
-        "provider_options": {"backend_type": graph.backend, **provider_options},
-        "session_options": {"session.disable_cpu_ep_fallback": "1"} if alone else {},
-        "run_options": dict(_said(graph, Kind.RUN)),
+        "provider_options": {**backend, **provider_options},
+        "session_options": {"session.disable_cpu_ep_fallback": "1"} if graph.on_npu_alone else {},
+        "run_options": {**dict(_said(graph, Kind.RUN)), **(run_options or {})},
         "dynamic_options": dict(_said(graph, Kind.DYNAMIC)),
     }
 
 
 def run_problems(graph: Graph) -> Iterator[Problem]:
     """What the schema lets pass and would do nothing."""
-    if graph.run.kvcache_rewind is not None:
+    if graph.run.kvcache_rewind is not None and not graph.genie:
         yield Problem(
             message=f"kvcache_rewind is for models that Genie runs: '{graph.name}' is compiled "
             "for the HTP",

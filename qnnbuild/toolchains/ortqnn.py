@@ -10,6 +10,7 @@ from qnnbuild.errors import Problem
 from qnnbuild.model.chips import says_of_itself
 from qnnbuild.model.recipe import Chip, ContextOptions, Graph, Quantization
 from qnnbuild.toolchains.ort_backends import HTP, backend_problems
+from qnnbuild.toolchains.ort_elsewhere import elsewhere_problems
 from qnnbuild.toolchains.ort_op_packages import (
     op_package_problems,
     option_here,
@@ -44,6 +45,7 @@ class OrtQnn:
         self, graph: Graph, chip: Chip, context: ContextOptions | None = None
     ) -> Iterable[Problem]:
         yield from backend_problems(graph, context or PLAIN)
+        yield from elsewhere_problems(graph, chip, context or PLAIN)
         if graph.backend == HTP:
             yield from op_package_problems(graph)
             yield from precision_problems(graph, chip)
@@ -80,6 +82,8 @@ class OrtQnn:
         return {}
 
     def context(self, graph: Graph, chip: Chip, context: ContextOptions) -> Work:
+        if graph.wrapped or graph.genie:
+            return _made_elsewhere(graph, chip, context)
         if graph.backend != HTP:
             return Work(
                 call="qnnbuild.work.on_device_ort:on_device",
@@ -152,13 +156,33 @@ class OrtQnn:
                 "graph": graph.name,
                 "stem": stem,
                 "soc_model": chip.soc_model,
-                "cpu_fallback": graph.cpu_fallback == "allow",
+                "cpu_fallback": not graph.on_npu_alone,
                 "reads_back": _reads_back(graph, chip),
                 **_own(graph),
             },
             outputs=("outputs", "numbers"),
             tools=(*self.tools, "package:numpy"),
         )
+
+
+def _made_elsewhere(graph: Graph, chip: Chip, context: ContextOptions) -> Work:
+    """The binary is taken as it is, and held against the chip."""
+    kind, tools = "wrap_genie", ["package:onnx"]
+    if graph.wrapped:
+        kind, tools = "wrap_context", ["package:onnx", "package:protobuf", *OrtQnn.tools, "host"]
+    return Work(
+        call=f"qnnbuild.work.{kind}:context",
+        params={
+            "chip": chip.name,
+            "soc_model": chip.soc_model,
+            "reads_back": _reads_back(graph, chip),
+            "vtcm_mb": chip.vtcm_mb,
+            "embed": context.embed,
+            **_prefix(context),
+        },
+        outputs=("context", "facts"),
+        tools=tuple(tools),
+    )
 
 
 def _own(graph: Graph) -> dict[str, Json]:
@@ -259,6 +283,9 @@ def _reads_back(graph: Graph, chip: Chip) -> dict[str, Json]:
     """What the binary must say of itself."""
     told: dict[str, Json] = dict(says_of_itself(chip))
     del told["soc_model"]
+    if graph.wrapped or graph.genie:
+        # whoever compiled it chose the rest
+        return {name: told[name] for name in ("soc_type", "arch")}
     if "vtcm_mb" in graph.options.get(NAME, {}):
         told["vtcm_mb"] = int(graph.options[NAME]["vtcm_mb"])
     return told

@@ -12,6 +12,7 @@ from qnnbuild.digest import digest_file
 from qnnbuild.work import run_bundle
 from qnnbuild.work.card import card
 from qnnbuild.work.license_text import read_license
+from qnnbuild.work.lora import take_adapters
 from qnnbuild.work.manifest import GraphFacts, manifest, manifest_text
 from qnnbuild.work.on_cpu import accounted
 from qnnbuild.work.run import Run, WorkError
@@ -28,7 +29,7 @@ def bundle(run: Run) -> None:
     out = run.outputs["bundle"]
     _take_contexts(run, out)
     _take_packages(run, out)
-    graphs = {stem: _graph(run, stem) for stem in run.params["graphs"]}
+    graphs = {stem: _graph(run, stem, out) for stem in run.params["graphs"]}
     (out / LICENSE).write_text(_license(run), encoding="utf-8", newline="\n")
     if any(name.endswith(".onnx") for graph in graphs.values() for name in graph.files):
         (out / RUN).write_text(_program(run), encoding="utf-8", newline="\n")
@@ -61,11 +62,11 @@ def _take_packages(run: Run, out: Path) -> None:
                     _move(folder / file, out, file, f"the library '{file}'")
 
 
-def _graph(run: Run, stem: str) -> GraphFacts:
+def _graph(run: Run, stem: str, out: Path) -> GraphFacts:
     context = run.params["graphs"][stem]["context"]
     facts = _json(run.inputs[f"facts-{context}"] / f"{stem}.json")
     return GraphFacts(
-        files=tuple(sorted(facts["files"])),
+        files=(*sorted(facts["files"]), *take_adapters(run, stem, out)),
         report=_json(run.inputs[f"report-{stem}"] / "report.json"),
         facts=facts,
         verdict=_json_of(run, f"verdict-{stem}"),

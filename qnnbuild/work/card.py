@@ -23,6 +23,9 @@ KNOWN_LICENSES = frozenset(
 
 SHOWN_NODES = 20
 
+ELSEWHERE = {"compiled": "as it was compiled elsewhere", "genie": "as a DLC for Genie"}
+"""Precisions of what was not made here, in words."""
+
 
 def card(manifest: Manifest) -> str:
     """Markdown with the front matter that model hubs read."""
@@ -67,16 +70,20 @@ def _introduction(manifest: Manifest) -> Iterator[str]:
     if manifest["description"]:
         yield manifest["description"].strip()
     facts = manifest["graphs"]
-    precisions = ", ".join(f"{_code(name)} in {facts[name]['precision']}" for name in facts)
+    precisions = ", ".join(f"{_code(name)} {_made(facts[name]['precision'])}" for name in facts)
     chips = "; ".join(map(_chip, manifest["chips"]))
     these = "this chip" if len(manifest["chips"]) == 1 else "these chips"
-    on = {facts[name]["run"]["provider_options"]["backend_type"] for name in facts}
+    on = {facts[name]["run"]["provider_options"].get("backend_type", "htp") for name in facts}
     what = "Compiled for the NPU" if on == {"htp"} else "For the GPU"
     if len(on) > 1:
         what = "For the NPU, where compiled, and the GPU"
     yield f"{what} of the {chips}. It is for {these} only. Holds {precisions}."
     if manifest["homepage"]:
         yield f"The model's home: <{manifest['homepage']}>"
+
+
+def _made(precision: str) -> str:
+    return ELSEWHERE.get(precision, f"in {precision}")
 
 
 def _chip(chip: Mapping[str, Any]) -> str:
@@ -107,7 +114,7 @@ def _numbers(manifest: Manifest) -> Iterator[str]:
     rows = []
     for name, graph in manifest["graphs"].items():
         comparison = graph["comparison"]
-        if "why_not" in comparison:
+        if "why_not" in comparison and graph["precision"] not in ELSEWHERE:
             yield f"{_code(name)} was not compared with its original: {comparison['why_not']}."
         for output, found in comparison.get("outputs", {}).items():
             numbers = [f"{found['sqnr_db']} dB", f"{found['max_abs_up_to']:g}"]
@@ -174,7 +181,8 @@ def _verified(manifest: Manifest) -> Iterator[str]:
             yield f"{_code(name)}: {why}." if why else f"The binary of {_code(name)} was not run."
             continue
         if verified["why_not"]:
-            yield f"{_code(name)} cannot be compared: {verified['why_not']}."
+            said = "cannot be" if verified.get("compared_with", True) else "was run and not"
+            yield f"{_code(name)} {said} compared: {verified['why_not']}."
         each = {
             chip: {"on": chip, **one} for chip, one in graph.get("verified_singles", {}).items()
         }
@@ -236,7 +244,9 @@ def _provenance(manifest: Manifest) -> Iterator[str]:
     tools = [[_code(name), _code(said)] for name, said in sorted(toolchain["tools"].items())]
     builds = {graph["context"].get("sdk_build") for graph in manifest["graphs"].values()}
     tools += [["SDK build, as the binary says", _code(said)] for said in sorted(builds - {None})]
-    yield f"Compiled by the toolchain {_code(toolchain['name'])}:"
+    graphs = manifest["graphs"].values()
+    here = [graph for graph in graphs if graph["precision"] not in ELSEWHERE]
+    yield f"{'Compiled' if here else 'Wrapped'} by the toolchain {_code(toolchain['name'])}:"
     yield _table(["tool", "version and digest"], tools)
     yield (
         "`manifest.json` has the sha256 of every file and, for each action that led here, its key, "

@@ -23,7 +23,10 @@ def how_to_run(manifest: Mapping[str, Any]) -> Iterator[str]:
         return
     name, graph = next(iter(graphs.items()))
     which = f" --graph {name}" if len(graphs) > 1 else ""
-    yield "On the device, with all files in one folder; Linux on x86-64 takes the HTP emulator:"
+    if graph["precision"] == "genie":
+        yield "On Windows on ARM64, with all files in one folder; nothing else runs it:"
+    else:
+        yield "On the device, with all files in one folder; Linux on x86-64 takes the HTP emulator:"
     yield "\n".join(
         [
             "```sh",
@@ -35,6 +38,9 @@ def how_to_run(manifest: Mapping[str, Any]) -> Iterator[str]:
     )
     yield "In an app, with ONNX Runtime and its QNN plugin:"
     yield "\n".join(["```python", *_code(graph), "```"])
+    for name, graph in graphs.items():
+        if "lora" in graph:
+            yield _adapters(name, graph["lora"])
     if len(graphs) > 1:
         yield "Each graph has its own file and its own options."
     yield (
@@ -42,6 +48,16 @@ def how_to_run(manifest: Mapping[str, Any]) -> Iterator[str]:
         "`manifest.json` says for each graph what to give the runtime, all as texts:"
     )
     yield KINDS
+
+
+def _adapters(name: str, lora: Mapping[str, Any]) -> str:
+    texts = ", ".join(f"`{a}` (`{one['config']}`)" for a, one in lora["adapters"].items())
+    usual = f"`{lora['default']}`" if lora["default"] else "none"
+    return (
+        f"Adapters of `{name}`: {texts}; without a choice {usual}. `run.py --lora NAME` takes one; "
+        "an app gives the text's path as the run option `qnn.lora_config`. The text names the "
+        "adapter's file, which the runtime looks for in the app's current folder."
+    )
 
 
 def _code(graph: Mapping[str, Any]) -> Iterator[str]:

@@ -59,7 +59,7 @@ def _same_input(chain: Chain) -> bool:
 
 
 def _gelu(chain: Chain) -> bool:
-    """What is multiplied behind the Erf is the input, or half of it."""
+    """What is multiplied behind the Erf is the input, or half of it; the half may come first."""
     source = next((n for n in chain.first.input if not chain.facts.is_constant(n)), "")
     product = chain.of("Mul")[1 if chain.first.op_type == "Mul" else 0]
     for name in product.input:
@@ -69,6 +69,12 @@ def _gelu(chain: Chain) -> bool:
         if half is not None and half.op_type == "Mul" and source in half.input:
             chain.nodes.append(half)
             return True
+    halved = single_number(product, chain.facts)
+    last = chain.facts.only_reader(product)
+    is_half = halved is not None and abs(halved - 0.5) < 0.005
+    if is_half and last is not None and last.op_type == "Mul" and source in last.input:
+        chain.nodes.append(last)
+        return True
     return _through_quantizers(chain, source, product)
 
 

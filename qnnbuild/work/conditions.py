@@ -68,6 +68,9 @@ def _last(condition: Condition, node: NodeProto, facts: NodeFacts) -> bool:
 
 
 def _sized(_: Condition, node: NodeProto, facts: NodeFacts) -> bool:
+    """Behind a tensor whose own size is not known here, ONNX Runtime may well know more."""
+    if node.input and facts.shape(node.input[0]) is None:
+        return True
     return all(facts.shape(name) is not None for name in node.output if name)
 
 

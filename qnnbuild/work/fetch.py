@@ -1,4 +1,7 @@
-"""The code of fetch actions: out/model has model.onnx and its side files, all looked at."""
+"""The code of fetch actions: out/model has model.onnx and its side files, all looked at.
+
+With a "file" in the params it has that one file, which whoever takes it looks at.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +25,9 @@ LICENSE = "LICENSE.txt"
 def fetch_file(run: Run) -> None:
     """A file of the repo: in/source is a real copy with its side files already."""
     source, out = run.inputs["source"], run.outputs["model"]
+    if file := run.params.get("file"):
+        _only_file(source).replace(out / file)
+        return
     model = read(source / MODEL)
     check_side_files(model, source)
     for name in (MODEL, *side_files(model)):
@@ -30,13 +36,25 @@ def fetch_file(run: Run) -> None:
         (source / name).replace(to)
 
 
+def _only_file(source: Path) -> Path:
+    files = sorted(path for path in source.rglob("*") if path.is_file())
+    if len(files) != 1:
+        raise WorkError(
+            f"one file is wanted, the pattern matches {len(files)}",
+            place="source.file",
+            facts=[("they are", ", ".join(path.name for path in files[:4]))],
+            exit_code=2,
+        )
+    return files[0]
+
+
 def fetch_url(run: Run) -> None:
     """A file, or a member of an archive, from a server or the file system."""
     url, member, sha256 = run.params["url"], run.params["member"], run.params["sha256"]
     got = Path("download")
     download(url, got)
     if member is None:
-        _take_file(got, shown(url), sha256, run.outputs["model"])
+        _take_file(run, got, shown(url))
         return
     title = PurePosixPath(shown(url)).name or shown(url)
     if is_page(got):
@@ -63,7 +81,12 @@ def fetch_hub(run: Run) -> None:
     _take(run, package, run.params["sha256"], side_files_are_pinned=True)
 
 
-def _take_file(got: Path, name: str, sha256: Digest, out: Path) -> None:
+def _take_file(run: Run, got: Path, name: str) -> None:
+    sha256, out = run.params["sha256"], run.outputs["model"]
+    if file := run.params.get("file"):
+        check_digest(got, sha256, name)
+        got.replace(out / file)
+        return
     look(got, shown=name)
     check_digest(got, sha256, name)
     if sides := side_files(read(got, shown=name)):
@@ -81,12 +104,24 @@ def _take(
 ) -> None:
     """Copy the member, its side files and the licence; `sha256` is the member's."""
     member, out = run.params["member"], run.outputs["model"]
-    package.copy(member, out / MODEL)
+    file = run.params.get("file")  # of what was made elsewhere: no ONNX file, and alone
+    to = out / (file or MODEL)
+    package.copy(member, to)
     name = f"{PurePosixPath(member).name} of {package.title}"
-    look(out / MODEL, shown=name)
+    if file is None:
+        look(to, shown=name)
     if sha256 is not None:
-        check_digest(out / MODEL, sha256, name)
-    model = read(out / MODEL, shown=name)
+        check_digest(to, sha256, name)
+    if file is None:
+        _take_sides(package, member, to, name, side_files_are_pinned=side_files_are_pinned)
+    if (text := run.params.get("license_member")) is not None:
+        _take_license(package, text, run.outputs["license"] / LICENSE)
+
+
+def _take_sides(
+    package: Package, member: str, to: Path, name: str, *, side_files_are_pinned: bool
+) -> None:
+    model = read(to, shown=name)
     sides = side_files(model)
     if sides and not side_files_are_pinned:
         raise WorkError(
@@ -96,10 +131,8 @@ def _take(
             hint=f"pin the whole archive: sha256: {digest_file(Path('download'))}",
         )
     for side in sides:
-        _copy_side_file(package.copy, member, side, out)
-    check_side_files(model, out)
-    if (text := run.params.get("license_member")) is not None:
-        _take_license(package, text, run.outputs["license"] / LICENSE)
+        _copy_side_file(package.copy, member, side, to.parent)
+    check_side_files(model, to.parent)
 
 
 def _copy_side_file(copy: Callable[[str, Path], None], member: str, side: str, out: Path) -> None:

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from qnnbuild.work.lora import told_of
+
 MANIFEST_VERSION = 2
 
 
@@ -92,6 +94,7 @@ def _graph(
         **({"verified_singles": dict(facts.singles)} if facts.singles else {}),
         # what an app gives the runtime: options of the provider, the session, each run, and dynamic
         "run": graph["run"],
+        **told_of(graph),
         "on_cpu": _on_cpu(facts),
         "on_cpu_differs": list(facts.on_cpu_differs),
         "context": dict(facts.facts),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,8 @@ from qnnbuild.work.versions import known_operators
 from qnnbuild.work.walk import inner_graphs, made_by, nodes, operator_of
 
 REFERENCE = "reference.json"
+RECORDED = "recorded answers"
+"""What a binary is compared with whose original nobody has."""
 FAR_DB = 20.0
 """A recorded answer that is further off than this is of another sample or another export."""
 
@@ -35,25 +36,45 @@ def reference(run: Run) -> None:
 
     A file a sample with the outputs by name, and reference.json, which says how to compare them.
     """
-    model = onnx.load(str(run.inputs["baseline"] / "model.onnx"), load_external_data=False)
     told = json.loads((run.inputs["baseline"] / "baseline.json").read_text(encoding="utf-8"))
+    if told["is"] is None:
+        _without_original(run, told)
+        return
+    model = onnx.load(str(run.inputs["baseline"] / "model.onnx"), load_external_data=False)
     samples = array_files(run.inputs["samples"])
     why_not = _bfloat16(model) or why_not_comparable(model)
     kinds = {value.name: _kind(value, model) for value in model.graph.output}
-    only_recorded = _is_unknown(model) and "recorded" in run.inputs
-    if only_recorded:
-        for file in array_files(run.inputs["recorded"]):
-            shutil.copyfile(file, run.outputs["reference"] / file.name)
-    elif _bfloat16(model) is None:
+    if _is_unknown(model) and "recorded" in run.inputs:
+        _without_original(run, {"outputs": kinds})
+        return
+    if _bfloat16(model) is None:
         _answer(run, model, samples)
     found: dict[str, Any] = {
-        "compared_with": "the recorded answers" if only_recorded else told["is"],
+        "compared_with": told["is"],
         "samples": len(samples),
         "why_not": why_not,
         "outputs": kinds,
     }
-    if "recorded" in run.inputs and not only_recorded:
+    if "recorded" in run.inputs:
         found["recorded"] = _from_recorded(run, kinds)
+    _write(run, found)
+
+
+def _without_original(run: Run, told: Mapping[str, Any]) -> None:
+    """Of a binary made elsewhere, or with own operators: recorded answers, or none at all."""
+    recorded = "recorded" in run.inputs
+    _write(
+        run,
+        {
+            "compared_with": RECORDED if recorded else None,
+            "samples": len(array_files(run.inputs["samples"])),
+            "why_not": None if recorded else told["why_not"],
+            "outputs": told["outputs"],
+        },
+    )
+
+
+def _write(run: Run, found: Mapping[str, Any]) -> None:
     text = json.dumps(found, indent=1, ensure_ascii=False, sort_keys=True)
     (run.outputs["reference"] / REFERENCE).write_text(text + "\n", encoding="utf-8")
 

@@ -22,18 +22,23 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-RUN: dict[str, dict[str, dict[str, str]]] = {}  # graph → its options, as manifest.json has them
+import numpy as np
+
+Args = argparse.Namespace
+Manifest = Mapping[str, Any]
+Graph = Mapping[str, Any]
+Options = dict[str, str]
+Arrays = dict[str, Any]  # name → numpy array
+
+RUN: dict[str, dict[str, Options]] = {}  # graph → its options, as manifest.json has them
 HERE = Path(__file__).resolve().parent
 PROVIDER, CPU = "QNNExecutionProvider", "CPUExecutionProvider"
 FALLBACK, LORA = "session.disable_cpu_ep_fallback", "qnn.lora_config"
-ERRORS_ONLY, VERBOSE = 3, 0
 WRONG_USE, NOTHING_LIKE_IT, CANNOT_RUN, NOT_GOOD = 2, 3, 4, 5
 
 DEVICE_ONLY = (
-    "device_id",
-    "enable_htp_shared_memory_allocator",
+    *("device_id", "enable_htp_shared_memory_allocator", "htp_share_resource_optimization"),
     "enable_vtcm_backup_buffer_sharing",
-    "htp_share_resource_optimization",
 )
 """Provider options with which the emulator creates no session: onnxruntime-qnn 2.7.0."""
 
@@ -48,9 +53,6 @@ with --profile optrace, and the schematic that `dumps: [schematic]` of a recipe 
     --input_log profile_qnn.log --schematic NAME_schematic.bin --output optrace.json
 (on Windows qnn-profile-viewer.exe and QnnHtpOptraceProfilingReader.dll)
 """
-
-Manifest = Mapping[str, Any]
-Arrays = dict[str, Any]  # name → numpy array
 
 
 class Stop(Exception):
@@ -70,9 +72,8 @@ class Opened(NamedTuple):
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    args = _parser().parse_args(words)
     try:
-        _run(args)
+        _run(_parser().parse_args(words))
     except Stop as stop:
         sys.stderr.write(f"run.py: {stop}\n")
         return stop.exit_code
@@ -84,34 +85,34 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("run.py", None, __doc__, EPILOG, formatter_class=form)
     add = parser.add_argument
     add("--graph", metavar="NAME", help="which graph; may be left out when there is one")
+    add("--lora", metavar="NAME", help="the adapter for this run; none: as it was compiled")
     feed = parser.add_mutually_exclusive_group().add_argument
     feed("--inputs", metavar="PATH", help="an .npz with an array for each input, or a folder")
     feed("--random", metavar="SEED", type=int, help="random inputs, alike everywhere (usual: 0)")
-    add("--output", metavar="PATH", help="where answers go: an .npz, or a folder for a folder")
+    add("--output", type=Path, help="where answers go: an .npz, or a folder for a folder")
     add("--repeat", metavar="N", type=int, help="run the first inputs N times more and time it")
-    add("--compare", metavar="PATH", help="the answers that are wanted: an .npz, or a folder")
+    add("--compare", type=Path, help="the answers that are wanted: an .npz, or a folder")
     add("--profile", choices=("basic", "detailed", "optrace"), help="measure; read on below")
-    add("--profile-file", metavar="PATH", default="profile.csv", help="(usual: profile.csv)")
+    add("--profile-file", type=Path, default="profile.csv", help="(usual: profile.csv)")
     add("--check", action="store_true", help="compare all files with their sha256, run nothing")
     add("--verbose", action="store_true", help="show all that the runtime says")
     return parser
 
 
-def _run(args: argparse.Namespace) -> None:
+def _run(args: Args) -> None:
     manifest = _manifest()
     if args.check:
         _check_files(manifest, manifest["files"])
         return
     if args.repeat is not None and args.repeat < 1:
         raise Stop("--repeat wants 1 or more", WRONG_USE)
-    name, graph = _graph(manifest, args.graph)
-    chips = ", ".join(chip["name"] for chip in manifest["chips"])
-    _say(f"{manifest['model']} for {chips}, graph {name}")
+    name, graph = _graph(manifest, args)
+    chips = (chip["name"] for chip in manifest["chips"])
+    _say(f"{manifest['model']} for {', '.join(chips)}, graph {name}")
     _check_files(manifest, [*graph["files"], *_named_files(manifest, graph)])
     fed = dict(_samples(args, graph))
     for option in ("output", "compare", "profile_file"):
-        given = getattr(args, option)
-        setattr(args, option, given and Path(given).absolute())
+        setattr(args, option, (given := getattr(args, option)) and given.absolute())
     os.chdir(HERE)  # a path in the manifest is one of the bundle
     ort = _runtime()
     with tempfile.TemporaryDirectory() as scratch:
@@ -132,14 +133,13 @@ def _run(args: argparse.Namespace) -> None:
 
 def _manifest() -> Manifest:
     try:
-        found: Manifest = json.loads((HERE / "manifest.json").read_text(encoding="utf-8"))
+        return dict(json.loads((HERE / "manifest.json").read_text(encoding="utf-8")))
     except (OSError, ValueError) as error:
         raise Stop(f"manifest.json beside run.py cannot be read: {error}", NOT_GOOD) from None
-    return found
 
 
-def _graph(manifest: Manifest, wanted: str | None) -> tuple[str, Mapping[str, Any]]:
-    graphs = manifest["graphs"]
+def _graph(manifest: Manifest, args: Args) -> tuple[str, Graph]:
+    graphs, wanted = manifest["graphs"], args.graph
     listed = ", ".join(graphs)
     if wanted is None and len(graphs) > 1:
         raise Stop(f"which graph? --graph is one of {listed}", WRONG_USE)
@@ -148,10 +148,10 @@ def _graph(manifest: Manifest, wanted: str | None) -> tuple[str, Mapping[str, An
         raise Stop(f"there is no graph '{name}'; there is {listed}", NOTHING_LIKE_IT)
     if not graphs[name]["onnx"]:
         raise Stop(f"'{name}' has no .onnx file: it is for the QNN runtime alone", CANNOT_RUN)
-    return name, {**graphs[name], "run": RUN[name]}
+    return name, _with_adapter({**graphs[name], "run": RUN[name]}, args.lora)
 
 
-def _named_files(manifest: Manifest, graph: Mapping[str, Any]) -> Iterator[str]:
+def _named_files(manifest: Manifest, graph: Graph) -> Iterator[str]:
     """Files of the bundle that an option names."""
     for options in graph["run"].values():
         for name, value in options.items():
@@ -159,6 +159,18 @@ def _named_files(manifest: Manifest, graph: Mapping[str, Any]) -> Iterator[str]:
                 yield value
             elif name == LORA:  # without it the plugin would run the model as if nothing were asked
                 raise Stop(f"{LORA}: '{value}' is no file of this bundle", NOT_GOOD)
+
+
+def _with_adapter(graph: Graph, wanted: str | None) -> Graph:
+    """The graph with the LoRA that is asked for, in place of the usual one."""
+    adapters = graph.get("lora", {"adapters": {}})["adapters"]
+    if wanted not in (None, "none", *adapters):
+        raise Stop(
+            f"no adapter '{wanted}'; there is {', '.join(adapters) or 'none'}", NOTHING_LIKE_IT
+        )
+    options = {k: v for k, v in graph["run"]["run_options"].items() if k != LORA or wanted is None}
+    options |= {LORA: adapters[wanted]["config"]} if wanted in adapters else {}
+    return {**graph, "run": {**graph["run"], "run_options": options}}
 
 
 def _check_files(manifest: Manifest, names: Iterable[str]) -> None:
@@ -186,22 +198,20 @@ def _runtime() -> Any:
     return onnxruntime
 
 
-def _open(
-    ort: Any, manifest: Manifest, graph: Mapping[str, Any], args: argparse.Namespace, scratch: Path
-) -> Opened:
+def _open(ort: Any, manifest: Manifest, graph: Graph, args: Args, scratch: Path) -> Opened:
     """A session with all that the manifest says for this graph."""
     run = dict(graph["run"])
     emulated = platform.machine().lower() in {"x86_64", "amd64"}
     run["provider_options"] = _provider_options(manifest, graph, args, emulated=emulated)
     options, run_options = ort.SessionOptions(), ort.RunOptions()
-    options.log_severity_level = VERBOSE if args.verbose else ERRORS_ONLY
+    options.log_severity_level = 0 if args.verbose else 3  # errors only
     options.enable_profiling = True  # it tells which provider ran which node
     options.profile_file_prefix = str(scratch / "nodes")
     for name, value in run["session_options"].items():
         options.add_session_config_entry(name, value)
     for name, value in run["run_options"].items():
         run_options.add_run_config_entry(name, value)
-    devices = _devices(ort, run["provider_options"]["backend_type"])
+    devices = _devices(ort, run["provider_options"].get("backend_type"))
     options.add_provider_for_devices(devices, run["provider_options"])
     _say(f"on: {'the HTP emulator' if emulated else devices[0].device.type.name}")
     for kind, given in run.items():
@@ -219,13 +229,12 @@ def _open(
     return Opened(session, run_options, emulated)
 
 
-def _provider_options(
-    manifest: Manifest, graph: Mapping[str, Any], args: argparse.Namespace, *, emulated: bool
-) -> dict[str, str]:
+def _provider_options(manifest: Manifest, graph: Graph, args: Args, *, emulated: bool) -> Options:
     options = dict(graph["run"]["provider_options"])
     if emulated:
-        if options["backend_type"] == "gpu" or "op_packages" in options:
-            raise Stop("only a device runs it: on a GPU, or with its own operators", CANNOT_RUN)
+        if options.get("backend_type") != "htp" or "op_packages" in options:
+            said = "on a GPU, by Genie, or with its own operators"
+            raise Stop(f"only a device runs it: {said}", CANNOT_RUN)
         if len(manifest["chips"]) > 1 and "chips" in graph["context"]:
             raise Stop("the binary is for several chips; the emulator loads none such", CANNOT_RUN)
         for name in sorted(options.keys() & DEVICE_ONLY):
@@ -239,7 +248,7 @@ def _provider_options(
     return options
 
 
-def _devices(ort: Any, backend: str) -> list[Any]:
+def _devices(ort: Any, backend: str | None) -> list[Any]:
     """The NPU or GPU, where the runtime knows it as one; else what the plugin offers."""
     found = [device for device in ort.get_ep_devices() if device.ep_name == PROVIDER]
     if not found:
@@ -248,7 +257,7 @@ def _devices(ort: Any, backend: str) -> list[Any]:
     return [one for one in found if one.device.type == kind] or found
 
 
-def _samples(args: argparse.Namespace, graph: Mapping[str, Any]) -> Iterator[tuple[str, Arrays]]:
+def _samples(args: Args, graph: Graph) -> Iterator[tuple[str, Arrays]]:
     """File name → an array for each input."""
     if not args.inputs:
         seed = args.random or 0
@@ -265,11 +274,9 @@ def _samples(args: argparse.Namespace, graph: Mapping[str, Any]) -> Iterator[tup
         yield file.name, {one["name"]: _fitting(arrays, one, file) for one in graph["inputs"]}
 
 
-def _random(one: Mapping[str, Any], seed: int) -> Any:
+def _random(one: Graph, seed: int) -> Any:
     """A build's own random numbers: from PCG64's raw stream, which is the same in every numpy."""
-    import numpy as np
-
-    dtype, shape = np.dtype(one["dtype"]), one["shape"]
+    dtype, shape = np.dtype(one["dtype"]), [1 if isinstance(n, str) else n for n in one["shape"]]
     digest = hashlib.sha256(f"{one['name']}/{seed}".encode()).digest()
     raw = np.random.PCG64(int.from_bytes(digest[:16], "big")).random_raw(math.prod(shape))
     unit = (np.asarray(raw, np.uint64) >> np.uint64(11)).astype(np.float64) * 2.0**-53
@@ -280,8 +287,6 @@ def _random(one: Mapping[str, Any], seed: int) -> Any:
 
 
 def _read(file: Path) -> Arrays:
-    import numpy as np
-
     try:
         with np.load(file, allow_pickle=False) as data:
             return {name: data[name] for name in data.files}
@@ -289,15 +294,14 @@ def _read(file: Path) -> Arrays:
         raise Stop(f"'{file}' is no .npz to read: {error}", NOTHING_LIKE_IT) from None
 
 
-def _fitting(arrays: Arrays, wanted: Mapping[str, Any], file: Path) -> Any:
-    import numpy as np
-
+def _fitting(arrays: Arrays, wanted: Graph, file: Path) -> Any:
     name, dtype, shape = wanted["name"], np.dtype(wanted["dtype"]), tuple(wanted["shape"])
     if name not in arrays:
         has = ", ".join(arrays) or "none"
         raise Stop(f"'{file}' has no array for the input '{name}'; it has {has}", NOTHING_LIKE_IT)
     array = arrays[name]
-    if array.shape != shape or not np.can_cast(array.dtype, dtype, "same_kind"):
+    fits = array.shape == shape or not all(isinstance(size, int) for size in shape)
+    if not fits or not np.can_cast(array.dtype, dtype, "same_kind"):
         said = f"is {array.dtype} {list(array.shape)}, wanted is {dtype} {list(shape)}"
         raise Stop(f"'{file}': '{name}' {said}", NOTHING_LIKE_IT)
     return array.astype(dtype)
@@ -312,15 +316,14 @@ def _answer(opened: Opened, arrays: Arrays) -> Arrays:
     return dict(zip(names, answers, strict=True))
 
 
-def _check_providers(profile: Path, graph: Mapping[str, Any]) -> None:
+def _check_providers(profile: Path, graph: Graph) -> None:
     """Which provider ran how many nodes, as the runtime has written it down."""
     ran: dict[str, set[str]] = {}
     for event in json.loads(profile.read_text(encoding="utf-8")):
         if event.get("cat") == "Node" and event["name"].endswith("_kernel_time"):
             ran.setdefault(event["args"].get("provider", "?"), set()).add(event["name"])
     _say("nodes: " + ", ".join(f"{name} {len(nodes)}" for name, nodes in sorted(ran.items())))
-    alone = graph["run"]["session_options"].get(FALLBACK) == "1"
-    if PROVIDER not in ran or (alone and CPU in ran):
+    if PROVIDER not in ran or (CPU in ran and graph["run"]["session_options"].get(FALLBACK) == "1"):
         raise Stop("it did not run there alone", NOT_GOOD)
 
 
@@ -340,8 +343,6 @@ def _time(opened: Opened, arrays: Arrays, times: int) -> None:
 
 
 def _write(output: Path, answers: Mapping[str, Arrays], *, folder: bool) -> None:
-    import numpy as np
-
     for sample, arrays in answers.items():
         path = output / sample if folder else output
         try:
@@ -370,8 +371,6 @@ def _compare(answers: Mapping[str, Arrays], wanted: Path) -> None:
 
 def _difference(pairs: Sequence[tuple[Any, Any]]) -> str:
     """SQNR = 10·log10(Σ reference² / Σ error²), where the reference is finite."""
-    import numpy as np
-
     ours, theirs = (np.concatenate([np.ravel(p[i]) for p in pairs]) for i in (0, 1))
     judged = np.isfinite(theirs.astype(np.float64))
     a, b = ours.astype(np.float64)[judged], theirs.astype(np.float64)[judged]

@@ -31,7 +31,7 @@ def verdict(run: Run) -> None:
     numbers = _read(run, "numbers", "numbers.json")
     values = {name: _read(run, f"values-{name}", "values.json") for name in run.params["metrics"]}
     if numbers["why_not"] is None:
-        check_names(run.params["bars"], numbers["outputs"])
+        check_names(run.params["bars"], numbers["outputs"] or numbers.get("recorded", {}))
     bars = [*_judged(run.params, numbers, values)]
     excuses = excused(run.params["bars"])
     compared = numbers["outputs"].keys() - excuses.keys()
@@ -100,9 +100,16 @@ def _not_good(
         f"'{params['graph']}' on {params['chip']} is below its bar: {first.of}: {first.words()}",
         place=place_of(first, params["bars"]),
         facts=told,
-        hint=f"qnnbuild debug {params['debug']} lists its layers and finds the first bad one",
+        hint=_hint(params["debug"]),
         exit_code=5,
     )
+
+
+def _hint(verified: str | None) -> str:
+    """Of a binary that was made elsewhere nobody knows the layers."""
+    if verified is None:
+        return "another file than its original was compiled, or in fewer bits than its bar wants"
+    return f"qnnbuild debug {verified} lists its layers and finds the first bad one"
 
 
 def _line(bar: Bar) -> str:

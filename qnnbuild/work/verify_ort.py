@@ -7,14 +7,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from qnnbuild.digest import digest_file
 from qnnbuild.work.arrays import array_files
 from qnnbuild.work.emulator import Emulated, Emulation, emulate
+from qnnbuild.work.npz import read_npz
 from qnnbuild.work.numbers import compare_folders
 from qnnbuild.work.own_libraries import own_option, put_libraries
 from qnnbuild.work.press import PROVIDER
 from qnnbuild.work.read_back import Compiled, check_chip, check_graphs, not_good, read_back
-from qnnbuild.work.reference import REFERENCE
+from qnnbuild.work.reference import RECORDED, REFERENCE
 from qnnbuild.work.run import Run, WorkError
 
 
@@ -113,14 +116,25 @@ def _numbers(
         "why_not": said["why_not"],
         "outputs": {},
     }
-    if said["why_not"] is not None:
+    if said["compared_with"] is None:
+        run.warn(f"the answers are not compared: {said['why_not']}", place="verify")
+        _check_finite(answers)
+    elif said["why_not"] is not None:
         run.warn(f"the answers cannot be compared: {said['why_not']}", place="verify")
-    else:
+    elif said["compared_with"] != RECORDED:
         found["outputs"] = compare_folders(answers, run.inputs["reference"], kinds)
         _check_all(found["outputs"], kinds, run.inputs["reference"])
     if "recorded" in run.inputs:
         found["recorded"] = compare_folders(answers, run.inputs["recorded"], kinds)
     return found
+
+
+def _check_finite(answers: Path) -> None:
+    """All that can be said of answers that nothing is known of."""
+    for file in array_files(answers):
+        for name, array in read_npz(file).items():
+            if array.dtype.kind == "f" and not np.all(np.isfinite(array)):
+                raise not_good(f"output '{name}' is not finite", facts=[("sample", file.stem)])
 
 
 def _check_all(found: Mapping[str, Any], kinds: Mapping[str, Any], references: Path) -> None:

@@ -73,7 +73,9 @@ def test_run_py_does_not_pretend_to_be_a_gpu(bundle: Path):
     done = subprocess.run(argv, check=False, cwd=bundle, capture_output=True, text=True)
 
     assert done.returncode == 4
-    assert done.stderr == "run.py: only a device runs it: on a GPU, or with its own operators\n"
+    assert done.stderr == (
+        "run.py: only a device runs it: on a GPU, by Genie, or with its own operators\n"
+    )
 
 
 def test_options_reach_the_device(bundle: Path):

@@ -96,3 +96,13 @@ def test_only_changed_parts_are_checked_again() -> None:
         [],
         ["'a' wants a whole number, not 'x'", "'b' wants a whole number, not 'y'"],
     ]
+
+
+def test_a_property_may_be_called_as_a_rule_is() -> None:
+    rules = {
+        "type": "object",
+        "properties": {"default": {"$ref": "#/$defs/count"}},
+        "$defs": {"count": {"type": "integer", "default": 1}},
+    }
+
+    assert schema(rules).typed(node("default: 3")) == {"default": 3}

@@ -369,3 +369,30 @@ def test_where_op_trace_and_compiled_file_differ_that_is_told():
     assert manifest()["graphs"]["vad"]["on_cpu_differs"] == [
         {"node": "Cast_1", "operator": "Cast", "only_in": "ctx.onnx"}
     ]
+
+
+def test_libraries_of_own_operators_that_two_graphs_have_ship_once():
+    two = {"head": {**GRAPH, "graph": "head", "context": "head"}, "vad": GRAPH}
+    library = "op_packages/htp/libMyAdd.so"
+    bundle(staged({f"packages-{graph}/{library}": b"a library" for graph in two}, graphs=two))
+
+    assert [name for name in made() if name.startswith("op_packages")] == [library]
+    assert manifest()["files"][library]["sha256"] == digest_bytes(b"a library")
+
+
+def test_two_libraries_for_one_place_are_an_error():
+    two = {"head": {**GRAPH, "graph": "head", "context": "head"}, "vad": GRAPH}
+    library = "op_packages/htp/libMyAdd.so"
+    given = {f"packages-{graph}/{library}": graph for graph in two}
+
+    with pytest.raises(WorkError, match=r"would overwrite the bundle's own 'op_packages/htp"):
+        bundle(staged(given, graphs=two))
+
+
+def test_a_graph_that_only_a_device_runs_says_so_on_the_card():
+    told = {**facts("vad"), "device_only": "the GPU is on a device only"}
+    gpu = {**GRAPH, "run": {**RUN, "provider_options": {"backend_type": "gpu"}}}
+    bundle(staged({"facts-vad/vad.json": json.dumps(told)}, graphs={"vad": gpu}))
+
+    assert "For the GPU of the **SM8750**" in read("README.md")
+    assert "`vad`: the GPU is on a device only." in read("README.md")

@@ -46,6 +46,42 @@ def test_a_file_of_the_repo_comes_with_its_side_files_and_nothing_else():
     assert made() == ["model/model.onnx", "model/weights/m.data"]
 
 
+def test_what_was_made_elsewhere_is_brought_as_it_is_under_a_name_of_its_own():
+    Path("in/source/bin").mkdir(parents=True)
+    Path("in/source/bin/sense.bin").write_bytes(b"whatever it is")
+
+    fetch_file(run_for("model", file="model.bin"))
+
+    assert made() == ["model/model.bin"]
+
+
+def test_a_pattern_for_several_files_is_refused_where_one_is_wanted():
+    Path("in/source").mkdir(parents=True)
+    for name in ("a.bin", "b.bin"):
+        Path("in/source", name).write_bytes(b"x")
+
+    with pytest.raises(WorkError) as caught:
+        fetch_file(run_for("model", file="model.bin"))
+
+    assert caught.value.message == "one file is wanted, the pattern matches 2"
+
+
+def test_a_file_of_an_archive_that_is_no_onnx_file_is_brought_too(tmp_path):
+    archive = zipped(tmp_path / "a.zip", {"bin/sense.bin": b"whatever it is"})
+
+    fetch_url(
+        run_for(
+            "model",
+            url=archive.as_uri(),
+            member="bin/sense.bin",
+            sha256=digest_bytes(b"whatever it is"),
+            file="model.bin",
+        )
+    )
+
+    assert made() == ["model/model.bin"]
+
+
 def test_a_cut_side_file_is_told_before_anything_reads_it():
     write_with_side_file(Path("in/source"), "model.onnx")
     Path("in/source/m.data").write_bytes(bytes(100))

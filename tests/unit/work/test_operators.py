@@ -106,6 +106,17 @@ def test_what_a_pattern_takes_is_not_left() -> None:
     assert left_to_cpu(made) == []
 
 
+def test_a_slice_of_what_only_the_runtime_can_size_is_not_foretold() -> None:
+    """Seen with PP-OCRv6: ONNX's inference gives up behind a Reshape, ONNX Runtime's does not."""
+    text = """g (float[2, 8] x, int64[2] size) => (float[1, n] y) {
+      r = Reshape (x, size)  y = Slice (r, start, end, axis)
+    }"""
+    start, end, axis = (np.array([number], np.int64) for number in (0, 1, 0))
+    made = inferred(model(text, start=start, end=end, axis=axis))
+
+    assert [one for one in left_to_cpu(made) if one.operator == "ai.onnx:Slice"] == []
+
+
 def test_a_part_of_no_pattern_is_left() -> None:
     (one,) = left_to_cpu(inferred(model("g (float[4] x) => (float[4] y) { [e] y = Erf (x) }")))
 

@@ -31,6 +31,17 @@ def test_a_gelu_that_is_written_out_is_one():
     assert len(found.nodes) == 5
 
 
+def test_a_gelu_whose_half_comes_before_its_input_is_one():
+    """As PyTorch's exporter writes it; the op trace of such a model shows one Gelu."""
+    nodes = "d = Div (x, r)  e = Erf (d)  p = Add (e, one)  m = Mul (half, p)  y = Mul (x, m)"
+    made = inferred(
+        model(f"g (float[4] x) => (float[4] y) {{ {nodes} }}", r=ROOT_TWO, one=ONE, half=HALF)
+    )
+    (found,) = expected_fusions(made)
+
+    assert (found.fusion, len(found.nodes)) == ("GeluFusion", 5)
+
+
 def test_from_opset_20_on_onnx_runtime_is_first():
     text = f"g (float[4] x) => (float[4] y) {{ {GELU} }}"
     made = inferred(model(text, opset=20, r=ROOT_TWO, one=ONE, half=HALF))

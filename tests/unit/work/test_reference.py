@@ -15,6 +15,7 @@ from qnnbuild.work.npz import read_npz, write_npz
 from qnnbuild.work.reference import reference
 from qnnbuild.work.run import Run, WorkError
 from tests.graphs import model
+from tests.libraries import model as with_own_operator
 from tests.working import run_work, written
 
 NEG = "g (float[1, 4] x) => (float[1, 4] y) { y = Neg (x) }"
@@ -129,3 +130,41 @@ def test_a_model_that_the_cpu_cannot_run_is_an_error(tmp_path: Path) -> None:
         answered(made, tmp_path, [{"x": np.ones((1, 4), np.float32)}])
 
     assert caught.value.message == "ONNX Runtime cannot run the original model on the CPU"
+
+
+def test_what_the_cpu_does_not_know_is_held_against_recorded_answers(tmp_path: Path) -> None:
+    own = with_own_operator()
+    arrays = {name: np.ones((1, 8), np.float32) for name in "ab"}
+    answered(own, tmp_path, [arrays], [{"d": np.full((1, 8), 0.5, np.float32)}])
+
+    assert told(tmp_path) == {
+        "compared_with": "recorded answers",
+        "outputs": {"d": {"kind": "float"}},
+        "samples": 1,
+        "why_not": None,
+    }
+
+
+@pytest.mark.parametrize(
+    ("recorded", "compared_with", "why_not"),
+    [(False, None, "no reference"), (True, "recorded answers", None)],
+)
+def test_without_an_original_only_recorded_answers_can_be_compared(
+    recorded: bool, compared_with: str | None, why_not: str | None, tmp_path: Path
+) -> None:
+    kinds = {"y": {"kind": "float"}}
+    baseline = {"is": None, "why_not": "no reference", "outputs": kinds}
+    inputs = {name: tmp_path / name for name in ("baseline", "samples")}
+    inputs |= {"recorded": tmp_path / "samples"} if recorded else {}
+    for folder in inputs.values():
+        folder.mkdir(exist_ok=True)
+    (tmp_path / "baseline/baseline.json").write_text(json.dumps(baseline))
+    write_npz(tmp_path / "samples/000000.npz", {"x": np.zeros(1, np.float32)})
+    run_work(reference, tmp_path / "run", params={}, inputs=inputs, outputs=("reference",))
+
+    assert told(tmp_path) == {
+        "compared_with": compared_with,
+        "outputs": kinds,
+        "samples": 1,
+        "why_not": why_not,
+    }

@@ -129,6 +129,31 @@ def test_an_adapter_that_is_not_there_is_no_silent_run_without_it(capsys, monkey
     )
 
 
+def adapted(wanted: str | None) -> dict[str, str]:
+    """The run options of a graph with two adapters, one of which is usual."""
+    adapters = {name: {"config": f"{name}.txt", "file": f"{name}.bin"} for name in ("fr", "de")}
+    usual = {"qnn.perf_mode": "burst", "qnn.lora_config": "fr.txt"}
+    graph = {"lora": {"adapters": adapters}, "run": {**RUN, "run_options": usual}}
+    found: dict[str, str] = run_bundle._with_adapter(graph, wanted)["run"]["run_options"]
+    return found
+
+
+def test_an_adapter_stands_in_the_place_of_the_usual_one():
+    assert adapted(None)["qnn.lora_config"] == "fr.txt"
+    assert adapted("de") == {"qnn.perf_mode": "burst", "qnn.lora_config": "de.txt"}
+    assert adapted("none") == {"qnn.perf_mode": "burst"}
+
+
+def test_an_adapter_that_nobody_knows_is_told_with_those_that_are(capsys):
+    with pytest.raises(run_bundle.Stop, match="no adapter 'es'; there is fr, de"):
+        adapted("es")
+
+    assert said(capsys, "--graph", "a", "--lora", "fr") == (
+        3,
+        "run.py: no adapter 'fr'; there is none",
+    )
+
+
 @pytest.mark.parametrize(
     ("arrays", "told"),
     [

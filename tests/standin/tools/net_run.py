@@ -1,0 +1,199 @@
+"""qnn-net-run: the graph's real outputs, from the model that the library or the context keeps."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tests.standin.tools import context_file, elf_args, htp_config, input_list, models, quantizing
+from tests.standin.tools.context_generator import check_words
+from tests.standin.tools.library_file import Model
+from tests.standin.tools.log import RefusedError, complain, say
+from tests.standin.tools.onnx_graph import FLOAT16, NUMPY, Meta, join, run
+from tests.standin.tools.release import Release, parts, release
+
+TOOL = "qnn-net-run"
+VALUES = [
+    "model",
+    "retrieve_context",
+    "dlc_path",
+    "backend",
+    "input_list",
+    "model_prefix",
+    "output_dir",
+    "config_file",
+    "native_input_tensor_names",
+    "op_packages",
+    "profiling_level",
+    "profiling_option",
+    "perf_profile",
+    "log_level",
+    "num_inferences",
+    "duration",
+    "keep_num_outputs",
+    "batch_multiplier",
+    "timeout",
+    "retrieve_context_timeout",
+    "max_input_cache_tensor_sets",
+    "max_input_cache_size_mb",
+    "set_output_tensors",
+    "platform_options",
+    "graph_profiling_start_delay",
+    "graph_profiling_num_executions",
+    "io_tensor_mem_handle_type",
+    "binary_updates",
+]
+FLAGS = [
+    "debug",
+    "use_native_input_files",
+    "use_native_output_files",
+    "shared_buffer",
+    "synchronous",
+    "use_mmap",
+    "validate_binary",
+    "version",
+    "help",
+]
+WORDS = {
+    "profiling_level": ["basic", "detailed", "client", "backend"],
+    "profiling_option": ["optrace"],
+    "perf_profile": htp_config.PERF,
+    "log_level": ["error", "warn", "info", "debug", "verbose"],
+    "io_tensor_mem_handle_type": ["ion", "dma_buf"],
+}
+
+
+def main(argv: Sequence[str], root: Path) -> int:
+    version = release(root)
+    say(f"{TOOL} pid:{os.getpid()}")
+    given = elf_args.parse(argv, values=VALUES, flags=FLAGS)
+    if "version" in given.flags:
+        say(f"QNN SDK {version.build_id}")
+        return 0
+    say(f"{TOOL} build version: {version.build_id}")
+    if given.unused:
+        say(f"Unused Arguments {' '.join(given.unused)}")
+        return 1
+    try:
+        _check(given)
+        _run(given, version)
+    except RefusedError as refused:
+        complain(str(refused))
+        return 1
+    return 0
+
+
+def _check(given: elf_args.Given) -> None:
+    values, flags = given.values, given.flags
+    check_words(values, WORDS)
+    has_model = "model" in values or "dlc_path" in values
+    if has_model == ("retrieve_context" in values):
+        raise RefusedError("Exactly one of --model and --retrieve_context must be given")
+    for name in ("backend", "input_list"):
+        if name not in values:
+            raise RefusedError(f"Missing option: --{name}")
+    exclusive = [
+        ("use_native_input_files", "native_input_tensor_names"),
+        ("max_input_cache_tensor_sets", "max_input_cache_size_mb"),
+    ]
+    for pair in exclusive:
+        if all(name in values or name in flags for name in pair):
+            raise RefusedError(f"--{pair[0]} and --{pair[1]} exclude each other")
+    if "debug" in flags and "retrieve_context" in values:
+        raise RefusedError("--debug cannot be used with --retrieve_context")
+
+
+def _run(given: elf_args.Given, version: Release) -> None:
+    values = given.values
+    if htp_config.found(values["backend"]) is None:
+        raise RefusedError(f"Unable to load backend. dlopen {values['backend']} failed")
+    if "config_file" in values:
+        htp_config.chosen(htp_config.outer(Path(values["config_file"])), version)
+    made = _graphs(values, version)
+    lists = values["input_list"].split(",")
+    if len(lists) != len(made):
+        raise RefusedError(f"{len(made)} graphs need {len(made)} input lists, {len(lists)} given")
+    out = Path(values.get("output_dir", "./output"))
+    out.mkdir(parents=True, exist_ok=True)
+    say("Executing Graphs")
+    for model, path in zip(made, lists, strict=True):
+        if path == "__":
+            continue
+        folder = out / model.meta["graph"] if len(made) > 1 else out
+        native = "use_native_input_files" in given.flags
+        samples = input_list.read(Path(path), model.meta["inputs"], native=native, batches=True)
+        for number, sample in enumerate(samples):
+            outputs = _inferred(model, sample)
+            result = folder / f"Result_{number}"
+            _write(result, model.meta, outputs, native="use_native_output_files" in given.flags)
+    (out / "execution_metadata.yaml").write_text(f"sdk: {version.build_id}\n", encoding="utf-8")
+    (out / "qnn-profiling-data_0.log").write_bytes(b"QNNSTANDIN-PROFILE\n")
+    say("Finished Executing Graphs")
+
+
+def _graphs(values: Mapping[str, str], version: Release) -> list[Model]:
+    if "retrieve_context" not in values:
+        say("Composing Graphs")
+        made = models.models(values, version)
+        say("Finalizing Graphs")
+        return made
+    found = []
+    for path in values["retrieve_context"].split(","):
+        say(f"Creating context from binary file: {path}")
+        read = context_file.read(Path(path))
+        if read is None or parts(read[0]["sdk"]) > version.number:
+            raise RefusedError("Create From Binary failure")
+        graphs = zip(read[0]["graphs"], read[1], strict=True)
+        found += [Model(graph["meta"], weights) for graph, weights in graphs]
+    return found
+
+
+def _inferred(model: Model, sample: input_list.Sample) -> dict[str, Any]:
+    """A batch of several is run one by one."""
+    proto = join(model.meta["structure"], model.weights)
+    counts = {len(value) for value in sample.values()}
+    if len(counts) > 1:
+        raise RefusedError("Graph Execution failure: inputs of different batch sizes")
+    rows: dict[str, list[Any]] = {tensor["name"]: [] for tensor in model.meta["outputs"]}
+    for at in range(counts.pop() if counts else 1):
+        feeds = {}
+        for tensor in model.meta["inputs"]:
+            value = _as_float(sample[tensor["name"]][at], tensor)
+            feeds[tensor["source"]] = input_list.to_source(value, tensor)
+        made = run(proto, feeds)
+        for tensor in model.meta["outputs"]:
+            rows[tensor["name"]].append(_rounded(made[tensor["source"]], tensor))
+    return {name: np.concatenate([np.atleast_1d(v) for v in value]) for name, value in rows.items()}
+
+
+def _as_float(value: Any, tensor: Meta) -> Any:
+    if "scale" not in tensor:
+        return _rounded(value, tensor)
+    if value.dtype.kind == "u":
+        return quantizing.dequantized(value, tensor)
+    return quantizing.through(value, tensor)
+
+
+def _rounded(value: Any, tensor: Meta) -> Any:
+    if tensor["dtype"] == FLOAT16:
+        return value.astype(np.float16).astype(np.float32)
+    return quantizing.through(value, tensor)
+
+
+def _write(folder: Path, meta: Meta, outputs: Mapping[str, Any], *, native: bool) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for tensor in meta["outputs"]:
+        value = outputs[tensor["name"]]
+        if not native:
+            (folder / f"{tensor['name']}.raw").write_bytes(value.astype(np.float32).tobytes())
+            continue
+        own = (
+            quantizing.quantized(value, tensor)
+            if "scale" in tensor
+            else value.astype(NUMPY[tensor["dtype"]])
+        )
+        (folder / f"{tensor['name']}_native.raw").write_bytes(own.tobytes())
