@@ -72,15 +72,15 @@ def read_context_json(text: str) -> ReadContext:
 
 def _graph(given: Any) -> ReadGraph:
     info = _inner(given)
-    blob = next((_inner(one) for one in _list(info.get("graphBlobInfo"))), {})
+    told = next((_inner(one) for one in _list(info.get("graphBlobInfo"))), {})
     return ReadGraph(
         name=str(info.get("graphName", "")),
         inputs=tuple(_tensor(one) for one in _list(info.get("graphInputs"))),
         outputs=tuple(_tensor(one) for one in _list(info.get("graphOutputs"))),
-        vtcm_mb=_whole(blob.get("vtcmSize")),
-        optimization=_whole(blob.get("optimizationLevel")),
-        hvx_threads=_whole(blob.get("numHvxThreads")),
-        spill_fill_bytes=_whole(blob.get("spillFillBufferSize")),
+        vtcm_mb=_whole(told.get("vtcmSize")),
+        optimization=_whole(told.get("optimizationLevel")),
+        hvx_threads=_whole(told.get("numHvxThreads")),
+        spill_fill_bytes=_whole(told.get("spillFillBufferSize")),
     )
 
 
@@ -92,11 +92,19 @@ def _tensor(given: Any) -> BorderTensor:
     sizes = _list(info.get("dimensions", info.get("currentDimensions")))
     return BorderTensor(
         name=str(info.get("name", "")),
-        dtype=str(info.get("dataType", "")).removeprefix("QNN_DATATYPE_").lower(),
+        dtype=_dtype(str(info.get("dataType", ""))),
         shape=tuple(size for one in sizes if (size := _whole(one)) is not None),
         scale=float(scale["scale"]) if "scale" in scale else None,
         offset=_whole(scale.get("offset")),
     )
+
+
+def _dtype(name: str) -> str:
+    """numpy's name: QNN_DATATYPE_UFIXED_POINT_16 are numbers of type uint16."""
+    plain = name.removeprefix("QNN_DATATYPE_").lower()
+    for theirs, ours in (("ufixed_point_", "uint"), ("sfixed_point_", "int"), ("_8", "8")):
+        plain = plain.replace(theirs, ours)
+    return plain.replace("_", "") if plain.rpartition("_")[2].isdigit() else plain
 
 
 def _inner(given: Any) -> Mapping[str, Any]:

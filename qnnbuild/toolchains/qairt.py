@@ -74,6 +74,7 @@ class Qairt:
             ("backend", graph.backend != "htp", "leave it out: the SDK compiles for the HTP"),
             ("cpu_fallback", graph.cpu_fallback != "refuse", "leave it out: all runs on the NPU"),
             ("op_packages", bool(graph.op_packages), "toolchain: ort takes them"),
+            ("lora", graph.lora is not None, "toolchain: ort takes adapters"),
             ("run", graph.run != RunOptions(), "options: {qairt: {htp: {perf_profile: burst}}}"),
             ("context.embed", context.embed, no_onnx),
             ("context.node_name_prefix", bool(context.node_name_prefix), no_onnx),
