@@ -189,6 +189,19 @@ def test_the_utility_needs_both_flags_and_a_binary_of_its_own_version(built: Sdk
     assert not (built.cwd / "u.json").exists()
 
 
+def test_the_utilitys_doubtful_keys_can_be_spelled_the_other_way(built: Sdk, tools: Sdk):
+    assert built.generate("--binary_file", "m").rc == 0
+    turn(tools.root, "utility_keys", "other")
+
+    info = built.read_back()
+
+    graph = info["graphs"][0]["info"]
+    assert info["contextMetadata"]["info"] == {"dspArch": 68, "socModel": 0}
+    assert info["coreApiVersion"] == {"major": 2, "minor": 29, "patch": 0}
+    assert graph["graphBlobInfo"][0]["info"]["vtcmSize"] == 4
+    assert graph["graphInputs"][0]["info"]["currentDimensions"] == [1, 6, 8]
+
+
 def test_a_binary_that_is_cut_short_is_not_read(built: Sdk):
     assert built.generate("--binary_file", "whole").rc == 0
     data = (built.cwd / "ctx/whole.bin").read_bytes()

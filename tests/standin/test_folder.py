@@ -40,6 +40,7 @@ def test_the_tools_are_programs_without_a_suffix(made: Sdk):
     [
         (f"{HOST}/libQnnHtp.so", "x86-64"),
         ("aarch64-android/libQnnHtpV79Stub.so", "arm64"),
+        ("../bin/aarch64-android/qnn-net-run", "arm64"),
         ("hexagon-v81/unsigned/libQnnHtpV81Skel.so", "Hexagon"),
     ],
 )
