@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tests.libraries import ARM64, HEXAGON, X86_64, library
+from tests.libraries import ARM64, HEXAGON, PROGRAM, X86_64, library
 from tests.standin.tools.release import FACTS, SWITCHES, Release, parts
 
 HERE = Path(__file__).parent
@@ -55,6 +55,12 @@ ANDROID_LIBRARIES = [
     "libQnnGpu",
     "libQnnModelDlc",
     "libGenie",
+]
+ANDROID_PROGRAMS = [
+    "qnn-net-run",
+    "qnn-context-binary-generator",
+    "qnn-throughput-net-run",
+    "qnn-platform-validator",
 ]
 PYTHON_TOOL = """\
 #!{python}
@@ -108,6 +114,7 @@ def lay_out(folder: Path, version: str = OLD) -> Path:
     sdk = f"version: {short}\nbuild_id: {facts.build_id}\npython: '3.10'\nonnx: 1.17.0\n"
     _write(root / "sdk.yaml", sdk)
     _write(root / "QNN_ReleaseNotes.txt", f"QNN {facts.build_id}\n")
+    _write(root / "LICENSE.txt", "The stand-in's own text in the place of the SDK's licence.\n")
     shutil.copytree(HERE / "files" / "bin", root / "bin")
     shutil.copytree(HERE / "files" / "converter", root / "share/QNN/converter")
     shutil.copytree(HERE / "files" / "include", root / "include/QNN")
@@ -144,7 +151,8 @@ def turn(root: Path, name: str, value: Any) -> None:
     qnn-onnx-converter: "abrupt" (0, no files); qairt-converter: "no-dlc" (0, no file);
     qnn-context-binary-generator: "segfault" or "finalize" (err 1002); context_limit_kb and
     link_limit: smaller limits than 2 GB; soc_model_is_lost; prepares_differ (other bytes each
-    time); system_has_libcxx (the compiled tools start without LD_LIBRARY_PATH).
+    time); utility_keys: "other" (the JSON's doubtful places spelled the other way);
+    system_has_libcxx (the compiled tools start without LD_LIBRARY_PATH).
     """
     path = root / SWITCHES
     set_already = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
@@ -220,6 +228,11 @@ def _libraries(root: Path, facts: Release) -> None:
             path.parent.mkdir(parents=True, exist_ok=True)
             data = library((name.partition(".")[0],), machine)
             path.write_bytes(data + b"\0" + facts.qaisw.encode() + b"\0")
+    for name in ANDROID_PROGRAMS:
+        path = root / "bin" / "aarch64-android" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(library((), ARM64, PROGRAM) + facts.qaisw.encode() + b"\0")
+        path.chmod(0o755)
 
 
 def _write(path: Path, text: str, mode: int = 0o644) -> None:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import numpy as np
+import onnx
 import pytest
+from onnx import TensorProto, helper
 
 from qnnbuild.formats.context_binary import read_context_binary
 from tests.standin.lay_out import NEW, OLD, missing_programs
-from tests.standin.running import REFERENCE, Sdk, configured, htp, sdk
+from tests.standin.running import REFERENCE, SAMPLE, Sdk, configured, htp, sdk
 
 
 @pytest.mark.parametrize("version", [OLD, NEW])
@@ -56,3 +61,50 @@ def test_net_run_computes_the_models_own_outputs(built: Sdk, source):
         made = np.fromfile(built.cwd / source / f"Result_{number}" / "y.raw", np.float32)
         assert np.abs(made.reshape(1, 6, 4) - REFERENCE).max() < 0.001
     assert (built.cwd / source / "execution_metadata.yaml").exists()
+
+
+def test_the_published_command_lines_of_a_speech_model_pass_word_for_word(tmp_path):
+    if missing := missing_programs():
+        pytest.skip(f"model libraries are really compiled; not on this machine: {missing}")
+    tools = sdk(tmp_path)
+    speech_model(tools.cwd / "model-5-seconds.onnx")
+    SAMPLE.tofile(tools.cwd / "zh-input0.raw")
+    np.arange(4, dtype=np.int32).tofile(tools.cwd / "zh-input1.raw")
+    (tools.cwd / "input_list.txt").write_text("zh-input0.raw zh-input1.raw\n")
+    stem = "model-5-seconds-quantized"
+    words = (
+        f"--input_network model-5-seconds.onnx --output_path ./{stem} --out_node logits "
+        "--input_list ./input_list.txt --use_native_input_files --input_dtype x float32 "
+        "--input_dtype prompt int32 --act_bitwidth 16 --bias_bitwidth 32 --input_layout x NTF"
+    )
+    assert tools.call("qnn-onnx-converter", *words.split()).rc == 0
+    (tools.cwd / stem).rename(tools.cwd / f"{stem}.cpp")
+    words = f"-c {stem}.cpp -b {stem}.bin -o model_libs"
+    assert tools.call("qnn-model-lib-generator", *words.split()).rc == 0
+    config = htp(["model_5_seconds_quantized"])
+    config["devices"] = [{"soc_id": 69, "dsp_arch": "v79"}]
+    outer = configured(tools, config)
+    library = f"./model_libs/x86_64-linux-clang/lib{stem}.so"
+    done = tools.generate("--binary_file", stem, "--config_file", outer, model=library)
+    assert done.rc == 0
+
+    net = json.loads((tools.cwd / f"{stem}_net.json").read_text())["graph"]["tensors"]
+    kinds = {name: (t["type"], t["data_type"]) for name, t in net.items() if t["type"] != 4}
+    assert kinds == {"x": (0, 1046), "prompt": (0, 50), "logits": (1, 1046)}
+    assert tools.settings(f"ctx/{stem}.bin") == (79, 3, 8, 4)
+    assert (tools.cwd / f"model_libs/aarch64-android/lib{stem}.so").is_file()
+
+
+def speech_model(path: Path) -> None:
+    value = helper.make_tensor_value_info
+    table = onnx.numpy_helper.from_array(np.eye(8, dtype=np.float32), "table")
+    nodes = [
+        helper.make_node("Gather", ["table", "prompt"], ["asked"], name="embed"),
+        helper.make_node("ReduceSum", ["asked"], ["bias"], keepdims=0),
+        helper.make_node("Add", ["x", "bias"], ["logits"], name="add"),
+    ]
+    inputs = [value("x", TensorProto.FLOAT, [1, 6, 8]), value("prompt", TensorProto.INT32, [4])]
+    outputs = [value("logits", TensorProto.FLOAT, [1, 6, 8]), value("bias", TensorProto.FLOAT, [])]
+    graph = helper.make_graph(nodes, "speech", inputs, outputs, [table])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    onnx.save(model, path)

@@ -10,7 +10,7 @@ from typing import Any
 from tests.standin.tools import context_file, elf_args
 from tests.standin.tools.log import complain, say
 from tests.standin.tools.onnx_graph import Meta
-from tests.standin.tools.release import parts, release
+from tests.standin.tools.release import parts, release, switch
 
 DATATYPES = {
     0x0232: "FLOAT_32",
@@ -48,7 +48,10 @@ def main(argv: Sequence[str], root: Path) -> int:
     if read is None or parts(read[0]["sdk"]) > version.number:
         complain(UNREADABLE)
         return 1
-    text = json.dumps({"info": described(read[0], binary.stat().st_size)}, indent=2)
+    info = described(read[0], binary.stat().st_size)
+    if switch(root, "utility_keys") == "other":
+        _respell(info)
+    text = json.dumps({"info": info}, indent=2)
     try:
         Path(given.values["json_file"]).write_text(text + "\n", encoding="utf-8")
     except OSError as problem:
@@ -74,6 +77,23 @@ def described(head: Meta, size: int) -> dict[str, Any]:
         "numGraphs": len(head["graphs"]),
         "graphs": [{"info": _graph(graph, head)} for graph in head["graphs"]],
     }
+
+
+def _respell(info: dict[str, Any]) -> None:
+    """As consumers of other versions' files read it: what they are careful about, differs here."""
+    metadata = info["contextMetadata"]["info"]
+    info["contextMetadata"] = {
+        "info": {"dspArch": metadata["dsp arch"], "socModel": metadata["soc model"]}
+    }
+    for key in ("coreApiVersion", "backendApiVersion", "contextBlobVersion"):
+        numbers = [int(part) for part in info[key].split(".")]
+        info[key] = dict(zip(("major", "minor", "patch"), numbers, strict=True))
+    for graph in info["graphs"]:
+        inner = graph["info"]
+        inner["graphBlobInfo"] = [inner["graphBlobInfo"]]
+        inner["graphBlobInfoV2"] = {"info": inner["graphBlobInfoV2"]}
+        for tensor in [*inner["graphInputs"], *inner["graphOutputs"]]:
+            tensor["info"]["currentDimensions"] = tensor["info"].pop("dimensions")
 
 
 def _graph(graph: Meta, head: Meta) -> dict[str, Any]:

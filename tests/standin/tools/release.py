@@ -37,14 +37,6 @@ def parts(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in version.split("."))
 
 
-def sdk_root(start: Path) -> Path:
-    """The SDK folder that a tool's file lies in."""
-    for folder in start.resolve().parents:
-        if (folder / FACTS).is_file():
-            return folder
-    raise RuntimeError(f"{start} lies in no SDK folder")
-
-
 def release(root: Path) -> Release:
     return Release(**json.loads((root / FACTS).read_text(encoding="utf-8")))
 
