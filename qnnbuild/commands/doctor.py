@@ -7,8 +7,9 @@ from argparse import ArgumentParser, Namespace
 
 from qnnbuild.commands.columns import print_json
 from qnnbuild.engine.examine import Finding, examine
+from qnnbuild.engine.stats import Stats
 from qnnbuild.errors import NothingMatches, ToolError
-from qnnbuild.session import find_root, store_folder
+from qnnbuild.session import find_root, open_sdks, store_folder
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -21,7 +22,7 @@ def run(args: Namespace) -> int:
     except NothingMatches:
         findings = list(examine())
     else:
-        findings = list(examine(root, store_folder(root)))
+        findings = list(examine(root, store_folder(root), open_sdks(Stats(), root)))
     if args.json:
         print_json(
             [{"what": f.what, "good": f.good, "found": f.found, "mend": f.mend} for f in findings]

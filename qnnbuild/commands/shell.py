@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from argparse import ArgumentParser, Namespace
 
@@ -33,4 +32,4 @@ def run(args: Namespace) -> int:
             "does. The folder is gone when you leave (exit or Ctrl-D).",
             file=sys.stderr,
         )
-        return shell(builder, name, os.environ)
+        return shell(builder, name, builder.runner.outside)

@@ -76,7 +76,7 @@ def shell(builder: Builder, name: str, outside: Mapping[str, str]) -> int:
             (folder / "out" / place).mkdir()
         _write_again(action, folder)
         env = {**FIXED_ENV, **action.env, "PATH": outside.get("PATH", FIXED_ENV["PATH"])}
-        for let in ("TERM", "HOME", "USER", "SHELL", "DISPLAY"):
+        for let in ("TERM", "HOME", "USER", "SHELL", "DISPLAY", *action.passes):
             if let in outside:
                 env[let] = outside[let]
         return subprocess.run(

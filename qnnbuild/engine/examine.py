@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from qnnbuild.engine.sdks import PARTS, Sdks
 from qnnbuild.engine.workers import Workers
 from qnnbuild.errors import QnnbuildError
 
@@ -39,8 +40,13 @@ class Finding:
     mend: str | None = None  # what could be better, also where it is good enough
 
 
-def examine(root: Path | None = None, store: Path | None = None) -> Iterator[Finding]:
-    """One finding after the other; `root` is a repo of recipes when there is one here."""
+def examine(
+    root: Path | None = None, store: Path | None = None, sdks: Sdks | None = None
+) -> Iterator[Finding]:
+    """One finding after the other; `root` is a repo of recipes when there is one here.
+
+    Of each of `sdks` one for each kind of work that it is declared for.
+    """
     yield _python()
     yield _host()
     for name in NEEDED:
@@ -52,6 +58,20 @@ def examine(root: Path | None = None, store: Path | None = None) -> Iterator[Fin
         yield _store(store)
     if root is not None:
         yield _loader(root)
+    for name, sdk in sdks.declared.items() if sdks is not None else ():
+        for part, wanted in PARTS.items():
+            if sdk.ndk is not None or not wanted.ndk:
+                yield _sdk(sdks, f"{name}/{part}")
+
+
+def _sdk(sdks: Sdks | None, word: str) -> Finding:
+    assert sdks is not None
+    try:
+        return Finding(what=word, good=True, found=sdks.measure(word).partition(" ")[0])
+    except QnnbuildError as error:
+        problem = error.problems[0]
+        found = problem.message.partition(" is not here: ")[2] or problem.message
+        return Finding(what=word, good=False, found=found, mend=problem.hint)
 
 
 def _tried(*, what: str, good: bool, found: str, mend: str) -> Finding:

@@ -21,7 +21,6 @@ from qnnbuild.formats.format_error import FormatError
 from qnnbuild.formats.sdk_yaml import same_version, sdk_version
 from qnnbuild.model.sdks import VARIABLE, Sdk
 from qnnbuild.work.qairt_sdk import HOST, HOST_PATH
-from qnnbuild.work.qairt_sdk import VARIABLE as TOLD
 
 SDK_YAML = "sdk.yaml"
 NDK_FACTS = "source.properties"
@@ -91,12 +90,12 @@ class Sdks:
     def variables(self) -> dict[str, str]:
         """For actions, where each SDK is. One that is not there fails where it is measured."""
         told = {}
-        for name in self.declared:
+        for name, sdk in self.declared.items():
             try:
                 located = self.locate(name)
             except ToolError:
                 continue
-            told[f"{TOLD}{name}"] = json.dumps(
+            told[sdk.variable] = json.dumps(
                 {
                     "root": str(located.root),
                     "python": str(located.python),

@@ -36,6 +36,11 @@ class Sdk:
         """As far as the name tells: 2.40, or 2.40.0.251030."""
         return self.name.removeprefix(PREFIX)
 
+    @property
+    def variable(self) -> str:
+        """Tells an action where it is. A shell drops names that have . or - in them."""
+        return f"QNNBUILD_SDK_{self.version.replace('.', '_')}"
+
 
 def is_sdk(name: str) -> bool:
     return name.startswith(PREFIX)

@@ -39,8 +39,7 @@ class Graphs:
 
         `on_cpu` is what an op trace said of the CPU's nodes, where there is one.
         """
-        own = f"model-{stem}"  # where several graphs are compiled together
-        converted = self._maker(compiled, own if own in compiled.inputs else "model")
+        converted = self._converted(compiled, stem)
         return GraphCell(
             graph=graph,
             asked=asked,
@@ -49,6 +48,16 @@ class Graphs:
             proof=self._proof(verdict, run_on),
             calibration=self._calibration(converted),
         )
+
+    def _converted(self, compiled: Action, stem: str) -> Action | None:
+        """What converted a graph; between it and the compile may be a library."""
+        for name in (f"model-{stem}", "model"):  # the first where several are compiled together
+            if name in compiled.inputs:
+                return self._maker(compiled, name)
+        for name in (f"library-{stem}", "library"):
+            if name in compiled.inputs:
+                return self._maker(self._maker(compiled, name), "model")
+        return None
 
     def _maker(self, action: Action | None, name: str) -> Action | None:
         """The action that made the input `name`."""

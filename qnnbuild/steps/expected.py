@@ -9,7 +9,10 @@ from qnnbuild.actions.action import Action, Input
 from qnnbuild.digest import Json
 from qnnbuild.model.recipe import ExpectedFailure, Graph, Target
 
-CALLS = {"qnnbuild.work.context_ort:context": "qnnbuild.work.expected_ort:expected"}
+CALLS = {
+    "qnnbuild.work.context_ort:context": "qnnbuild.work.expected_ort:expected",
+    "qnnbuild.work.qairt_context:context": "qnnbuild.work.expected_qairt:expected",
+}
 """How a context is compiled → what does this, runs and judges it, and wants one of it to fail."""
 
 MARGIN_S = 60.0
@@ -61,6 +64,7 @@ def expected(target: Target, graph: Graph, steps: Steps, failure: ExpectedFailur
         outputs=("failure",),
         tools=tuple(dict.fromkeys(tools)),
         env=steps.compiled.env,
+        passes=steps.compiled.passes,
         deadline_s=_time_for_all(graph, steps),
         places=graph.places,
         group=target.model,

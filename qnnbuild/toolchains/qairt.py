@@ -26,8 +26,6 @@ LDFLAGS = f"-Wl,-z,max-page-size={PAGE_BYTES}"
 SDK_TOOL = "qairt"
 """Begins the word of a tool of an SDK: "qairt:<toolchain>/<part>"."""
 
-PASSES = "QNNBUILD_SDK_{name}"
-
 
 class Qairt:
     """One version of the SDK, by the name under which it is declared."""
@@ -182,7 +180,7 @@ class Qairt:
 
     @property
     def _passes(self) -> tuple[str, ...]:
-        return (PASSES.format(name=self.name),)
+        return (self.sdk.variable,)
 
 
 def _keeps_layout(graph: Graph) -> Iterator[str]:

@@ -48,7 +48,7 @@ def context(run: Run) -> None:
     argv = [GENERATOR, "--backend", f"{LIBRARIES}/libQnnHtp.so"]
     argv += ["--model", ",".join(_library(run, member["stem"]) for member in members)]
     argv += ["--output_dir", "{out.context}", "--binary_file", binary]
-    argv += ["--config_file", str((FOLDER / OUTER).resolve())]
+    argv += ["--config_file", (FOLDER / OUTER).as_posix()]
     ended = run_tool(run, sdk, argv)
     path = run.outputs["context"] / f"{binary}.bin"
     _check_said(ended, path)
@@ -64,9 +64,9 @@ def context(run: Run) -> None:
 
 
 def _write_files(sdk: Sdk, htp: Mapping[str, Any]) -> None:
-    """Two files: the HTP's own, and the one that names it. Both paths are absolute.
+    """Two files: the HTP's own, and the one that names it, by absolute paths.
 
-    A relative one would be looked for from wherever the tool runs, and its absence told by nobody.
+    A relative one is looked for from wherever the tool runs, and its absence told by nobody.
     """
     FOLDER.mkdir()
     inner = (FOLDER / INNER).resolve()

@@ -99,7 +99,8 @@ class Ended:
                 *([("last lines", "\n".join(said))] if said else []),
                 ("by hand", " ".join([*variables, shlex.join(self.argv)])),
             ],
-            hint=hint or "`qnnbuild shell ACTION` opens the folder in which to repeat the command",
+            hint=hint
+            or "`qnnbuild shell ACTION` opens a folder with its inputs: run ./again there",
             exit_code=exit_code,
         )
 

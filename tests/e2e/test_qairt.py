@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 
 from tests.e2e.sdk_repo import CHIPS, SdkRepo, sdk_repo
 from tests.e2e.small_repo import Done
-from tests.standin.lay_out import turn
+from tests.standin.lay_out import lay_out_ndk, turn
 
 pytestmark = pytest.mark.slow
 
@@ -152,6 +153,33 @@ def test_a_tool_that_fails_is_told_with_its_last_lines_and_its_command(
     assert "by hand" in told
     assert "LD_LIBRARY_PATH=" in told
     assert "recipes/sense.yaml:" in told
+
+
+def test_a_library_for_small_pages_is_refused_for_android(fresh: SdkRepo, tmp_path: Path):
+    """As an NDK makes them that knows no larger ones and does not ask for the flag."""
+    ndk = lay_out_ndk(tmp_path / "old-ndk", "26.3.11579264")
+    settings = fresh.root / "qnnbuild.yaml"
+    settings.write_text(re.sub(r"ndk: .*", f"ndk: {ndk}", settings.read_text(), count=1))
+    build = ndk / "ndk-build"
+    build.write_text(build.read_text().replace("LDFLAGS", "NOT_ASKED"))
+
+    done = fresh.doit("library/sense/model/6/aarch64-android")
+
+    assert "cannot be loaded where pages have 16 KB" in done.out + done.err
+
+
+def test_a_known_failure_is_no_error_until_it_works(fresh: SdkRepo):
+    recipe = fresh.root / "recipes/sense.yaml"
+    known = 'expect_failure: {only: SM8750, reason: "err 1002"}\n'
+    recipe.write_text(recipe.read_text().replace("graphs:\n", f"{known}graphs:\n"))
+    name = "expect/sense/model/6@SM8750"
+
+    works = fresh.doit(name)
+    turn(fresh.old, "qnn-context-binary-generator", "finalize")
+    fails = fresh.doit(name)
+
+    assert "is known to fail, and works now" in works.out + works.err
+    assert (fails.code, fails.ran[-1:]) == (0, [name])
 
 
 def test_a_number_of_the_chip_that_the_binary_lost_is_no_mistake(fresh: SdkRepo):

@@ -1,0 +1,92 @@
+"""What a binary says of itself is held against what was asked for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from qnnbuild.formats.context_json import ReadContext, ReadGraph
+from qnnbuild.work import qairt_context
+from qnnbuild.work.qairt_sdk import Ended
+from qnnbuild.work.run import Run, WorkError
+
+GRAPH = ReadGraph(
+    name="enc", inputs=(), outputs=(), vtcm_mb=8, optimization=3, hvx_threads=4, spill_fill_bytes=0
+)
+GOOD = ReadContext(
+    build="v2.40.0.251030114326_189385",
+    soc_model=69,
+    arch=79,
+    core_api=None,
+    backend_api=None,
+    blob_version=None,
+    graphs=(GRAPH,),
+)
+ENDED = Ended(argv=("tool", "--a b"), env={"PATH": "/p"}, code=0, lines=("one", "", "two"))
+PARAMS: dict[str, Any] = {
+    "members": [
+        {"stem": "enc", "graph": "enc", "reads_back": {"O": 3, "vtcm_mb": 8, "hvx_threads": 4}}
+    ],
+    "soc_model": 69,
+    "arch": 79,
+}
+
+
+def wrong(found: ReadContext, version: str = "2.40.0.251030") -> dict[str, str]:
+    """What the error tells, but for the tool's own words."""
+    with pytest.raises(WorkError) as caught:
+        qairt_context._check(Run(params=PARAMS, inputs={}, outputs={}), found, ENDED, version)
+    assert caught.value.exit_code == 5
+    facts = dict(caught.value.facts)
+    assert facts.pop("last lines") == "one\ntwo"
+    assert facts.pop("by hand") == "PATH=/p tool '--a b'"
+    return facts
+
+
+def test_what_was_asked_for_is_good() -> None:
+    run = Run(params=PARAMS, inputs={}, outputs={})
+
+    qairt_context._check(run, GOOD, ENDED, "2.40.0")
+    qairt_context._check(run, replace(GOOD, soc_model=0), ENDED, "2.40.0.251030")
+
+
+def test_the_defaults_of_a_file_that_did_not_count_are_told() -> None:
+    default = replace(GRAPH, vtcm_mb=4, optimization=0, hvx_threads=0)
+
+    assert wrong(replace(GOOD, arch=68, graphs=(default,))) == {
+        "HTP": "v68, asked for v79",
+        "O of enc": "0, asked for 3",
+        "vtcm_mb of enc": "4, asked for 8",
+        "hvx_threads of enc": "0, asked for 4",
+    }
+
+
+def test_another_graph_chip_or_sdk_is_told() -> None:
+    other = replace(GRAPH, name="enc_1")
+    assert wrong(replace(GOOD, graphs=(other,))) == {"graphs": "enc_1, asked for enc"}
+    assert wrong(replace(GOOD, graphs=())) == {"graphs": "none, asked for enc"}
+    assert wrong(replace(GOOD, soc_model=57)) == {"soc_model": "57, asked for 69"}
+    assert wrong(replace(GOOD, arch=None)) == {"HTP": "nothing, asked for v79"}
+    assert wrong(GOOD, "2.42.0") == {"SDK": "v2.40.0.251030114326_189385, asked for 2.42.0"}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "     32.1ms [ ERROR ] Invalid key: graph_configs/0/graph_priority",
+        "Unused Arguments: --htp_arch",
+    ],
+)
+def test_what_the_tool_passes_over_is_an_error(line: str, tmp_path: Any) -> None:
+    made = tmp_path / "m.bin"
+    made.write_bytes(b"x")
+
+    with pytest.raises(WorkError, match="passed over what it was told"):
+        qairt_context._check_said(replace(ENDED, lines=(line,)), made)
+
+
+def test_no_binary_is_an_error_though_the_tool_ended_well(tmp_path: Any) -> None:
+    with pytest.raises(WorkError, match=r"ended well and wrote no m\.bin"):
+        qairt_context._check_said(ENDED, tmp_path / "m.bin")
