@@ -10,6 +10,7 @@ from qnnbuild.actions.action import Action
 from qnnbuild.actions.plan import Plan
 from qnnbuild.errors import Problem, did_you_mean
 from qnnbuild.model.recipe import Target
+from qnnbuild.model.sdks import is_sdk
 from qnnbuild.plans.model_plan import ModelPlan
 from qnnbuild.plans.sharing import sharing_problems
 from qnnbuild.steps import prepare as prepare_step
@@ -22,6 +23,7 @@ from qnnbuild.steps.dump import problems as dump_problems
 from qnnbuild.steps.expected import expected
 from qnnbuild.steps.export import export
 from qnnbuild.steps.fetch import fetch
+from qnnbuild.steps.library import library
 from qnnbuild.steps.op_packages import packages
 from qnnbuild.steps.prepare import prepare
 from qnnbuild.steps.samples import calibrate, feeds, references, samples
@@ -32,7 +34,7 @@ from qnnbuild.toolchains.work import Toolchain
 
 STEPS = (
     *(fetch, export, prepare, feeds, calibrate, attempt, emulate, judge, sensitivity),
-    *(packages, convert, context, dump, wrap_step.wrap),
+    *(packages, convert, library, context, dump, wrap_step.wrap),
     *(samples, references, reference, verify, metric, verdict, expected, bundle),
 )
 CHECKS = (prepare_step.problems,)
@@ -67,6 +69,14 @@ def problems_of(targets: Sequence[Target], toolchains: Mapping[str, Toolchain]) 
 
 def _no_toolchain(target: Target, toolchains: Mapping[str, Toolchain]) -> Problem:
     known = ", ".join(toolchains)
+    if is_sdk(target.toolchain):
+        return Problem(
+            message=f"the toolchain '{target.toolchain}' is not declared",
+            at=target.places.get("toolchain"),
+            facts=(("toolchains here", known),),
+            hint=f"toolchains: {{{target.toolchain}: {{root: …}}}} in qnnbuild.yaml says where the "
+            "SDK is",
+        )
     return Problem(
         message=f"no toolchain is named '{target.toolchain}'",
         at=target.places.get("toolchain"),

@@ -25,6 +25,7 @@ from qnnbuild.engine.inputs import Inputs
 from qnnbuild.engine.records import Records
 from qnnbuild.engine.report_file import refresh
 from qnnbuild.engine.runner import Runner
+from qnnbuild.engine.sdks import Sdks
 from qnnbuild.engine.state import Outcome
 from qnnbuild.engine.stats import Stats
 from qnnbuild.engine.store import Store, on_disk
@@ -39,6 +40,7 @@ from qnnbuild.planner import TOOLCHAINS, plan_of, problems_of
 from qnnbuild.report.index import expected_failures
 from qnnbuild.report.report import Subject
 from qnnbuild.text.decode import decode
+from qnnbuild.toolchains.qairt import Qairt
 from qnnbuild.toolchains.work import Toolchain
 
 WARM = ("qnnbuild.work.warm:warm",)
@@ -162,6 +164,15 @@ def open_toolchains(root: Path | None = None) -> dict[str, Toolchain]:
     return _toolchains(root, _settings(root))
 
 
+def open_sdks(stats: Stats, root: Path | None = None) -> Sdks:
+    """Where the SDKs are that the repo declares, when there is a repo here."""
+    try:
+        root = root or find_root()
+    except NothingMatches:
+        return Sdks({}, Path(), stats)
+    return Sdks(_settings(root).sdks, root, stats)
+
+
 def _settings(root: Path) -> Settings:
     path = root / SETTINGS_FILE
     return read_settings(_read(path)) if path.exists() else Settings()
@@ -184,9 +195,12 @@ def _chips(root: Path, settings: Settings) -> Chips:
 
 
 def _toolchains(root: Path, settings: Settings) -> dict[str, Toolchain]:
-    """The packaged toolchains and those that the repo brings itself."""
-    known = {toolchain.name: toolchain for toolchain in TOOLCHAINS}
-    return known | {name: _plugin(root, p) for name, p in settings.toolchains.items()}
+    """The packaged toolchains, the SDKs that the repo declares, and those that it brings itself."""
+    return {
+        **{toolchain.name: toolchain for toolchain in TOOLCHAINS},
+        **{name: Qairt(sdk) for name, sdk in settings.sdks.items()},
+        **{name: _plugin(root, p) for name, p in settings.toolchains.items()},
+    }
 
 
 def _plugin(root: Path, plugin: Plugin) -> Toolchain:
@@ -349,14 +363,15 @@ def _builder_with(session: Session, folder: Path, file: Path, *, only_look: bool
     store = Store(folder, stats, only_look=only_look)
     if not only_look:
         store.sweep()
+    sdks = Sdks(session.settings.sdks, session.root, stats)
     path = [str(session.root), *(str(Path(p).absolute()) for p in sys.path)]
     return Builder(
         session.plan,
         store=store,
         records=records,
         inputs=Inputs(session.root, stats, records),
-        identity=Identity(stats),
-        runner=Runner(store, Workers(warm=WARM, path=path), os.environ),
+        identity=Identity(stats, sdks),
+        runner=Runner(store, Workers(warm=WARM, path=path), {**os.environ, **sdks.variables()}),
         folder=BuildFolder(session.root / BUILD, store),
         unseen=session.unseen,
     )

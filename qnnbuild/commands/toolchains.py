@@ -8,7 +8,7 @@ from qnnbuild.commands.columns import print_json, print_rows
 from qnnbuild.engine.identity import Identity
 from qnnbuild.engine.stats import Stats
 from qnnbuild.errors import QnnbuildError
-from qnnbuild.session import open_toolchains
+from qnnbuild.session import open_sdks, open_toolchains
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -16,7 +16,8 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    identity = Identity(Stats())
+    stats = Stats()
+    identity = Identity(stats, open_sdks(stats))
     rows = [
         (name, tool, _measured(identity, tool))
         for name, toolchain in open_toolchains().items()

@@ -14,6 +14,7 @@ from pathlib import Path
 from qnnbuild.actions.action import Action
 from qnnbuild.digest import Digest, digest_bytes, digest_json
 from qnnbuild.engine.closure import Closure
+from qnnbuild.engine.sdks import Sdks
 from qnnbuild.engine.stats import Stats
 from qnnbuild.errors import Span, ToolError
 
@@ -21,10 +22,12 @@ LIBRARY = re.compile(r"\.so(\.\d+)*$")
 
 
 class Identity:
-    """Measures each tool once. "package:NAME" is a Python package, "python" the interpreter."""
+    """Measures each tool once. "package:NAME" is a Python package, "python" the interpreter,
+    "qairt:TOOLCHAIN/PART" what of Qualcomm's SDK does one kind of work."""
 
-    def __init__(self, stats: Stats) -> None:
+    def __init__(self, stats: Stats, sdks: Sdks | None = None) -> None:
         self.stats = stats
+        self.sdks = sdks or Sdks({}, Path(), stats)
         self._found: dict[str, str] = {}
         self._closure = Closure()
 
@@ -54,6 +57,7 @@ class Identity:
                 "code": self._code,
                 "python": self._python,
                 "host": self._host,
+                "qairt": self.sdks.measure,
             }
             found = self._found[name] = kinds[kind](rest)
         return found
@@ -128,6 +132,8 @@ class Identity:
             yield from self.code_files(action.call.partition(":")[0])
         for tool in action.tools:
             kind, _, name = tool.partition(":")
+            if kind == "qairt":
+                yield from self.sdks.files(name)
             if kind == "package":
                 try:
                     package = importlib.metadata.distribution(name)

@@ -225,8 +225,18 @@ def _constant(given: Any) -> Any:
 def _places(at: Span, node: MappingNode) -> dict[str, Span]:
     places = {"graph": at}
     add_places(places, "", node, 3)
+    _add_parts(places, node)
     places |= op_package_places(node.get(OP_PACKAGES))
     return places
+
+
+def _add_parts(places: dict[str, Span], node: MappingNode) -> None:
+    """Where each option of the SDK stands: its tools have parts of their own."""
+    options = node.mapping("options")
+    parts = options.mapping("qairt") if options else None
+    for part, entry in parts.entries.items() if parts else ():
+        if isinstance(entry.value, MappingNode):
+            add_places(places, f"options.qairt.{part}.", entry.value, 1)
 
 
 def _value_span(entry: Entry) -> Span:

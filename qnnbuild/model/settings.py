@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from qnnbuild.errors import RecipeError, Span
+from qnnbuild.errors import Problem, RecipeError, Span
 from qnnbuild.model.paths import paths_of
 from qnnbuild.model.recipe import Scalar
 from qnnbuild.model.schemas import settings_schema
+from qnnbuild.model.sdks import KEYS, Sdk, is_sdk, sdk_of, sdk_problems
 from qnnbuild.text.complaints import in_order
 from qnnbuild.text.nodes import MappingNode, ScalarNode
 from qnnbuild.text.reader import read_mapping, read_nodes
@@ -33,6 +34,7 @@ class Settings:
     store: str | None = None  # None: .qnnbuild in the repo, or what QNNBUILD_STORE says
     threads: int | None = None  # how many actions may run at once
     toolchains: Mapping[str, Plugin] = field(default_factory=dict)
+    sdks: Mapping[str, Sdk] = field(default_factory=dict)  # toolchains that are Qualcomm's SDK
     defaults: MappingNode | None = None  # of every recipe, as written
     places: Mapping[str, Span] = field(default_factory=dict, compare=False)
 
@@ -44,10 +46,12 @@ def read_settings(text: str | bytes, file: str = SETTINGS_FILE) -> Settings:
         return Settings()
     root, problems = read_mapping(file, text, "settings file")
     if root is not None:
-        problems = [*problems, *settings_schema().check(root)]
+        toolchains = _toolchain_problems(root.mapping("toolchains"))
+        problems = [*problems, *settings_schema().check(root), *toolchains]
     if root is None or problems:
         raise RecipeError.of(in_order(problems))
     value = settings_schema().typed(root)
+    declared = value.get("toolchains", {})
     usual = Settings()
     settings = Settings(
         recipes=paths_of(root.get("recipes"), problems) or usual.recipes,
@@ -56,7 +60,13 @@ def read_settings(text: str | bytes, file: str = SETTINGS_FILE) -> Settings:
         threads=value.get("threads"),
         toolchains={
             name: _plugin(name, given, root.mapping("toolchains"))
-            for name, given in value.get("toolchains", {}).items()
+            for name, given in declared.items()
+            if not is_sdk(name)
+        },
+        sdks={
+            name: sdk_of(name, given, _span(name, root.mapping("toolchains")))
+            for name, given in declared.items()
+            if is_sdk(name)
         },
         defaults=root.mapping("defaults"),
         places={name: entry.key.span for name, entry in root.entries.items()},
@@ -68,5 +78,27 @@ def read_settings(text: str | bytes, file: str = SETTINGS_FILE) -> Settings:
 
 def _plugin(name: str, given: Mapping[str, Scalar], toolchains: MappingNode | None) -> Plugin:
     options = {key: value for key, value in given.items() if key != "plugin"}
-    span = toolchains.entries[name].key.span if toolchains else None
+    span = _span(name, toolchains)
     return Plugin(name=name, plugin=str(given["plugin"]), options=options, span=span)
+
+
+def _span(name: str, toolchains: MappingNode | None) -> Span | None:
+    return toolchains.entries[name].key.span if toolchains else None
+
+
+def _toolchain_problems(toolchains: MappingNode | None) -> Iterator[Problem]:
+    """A toolchain is a version of the SDK, by its name, or the user's own code."""
+    for name, entry in toolchains.entries.items() if toolchains else ():
+        if not isinstance(entry.value, MappingNode):
+            continue
+        if is_sdk(name):
+            yield from sdk_problems(name, entry.key.span, entry.value)
+        elif "plugin" not in entry.value.entries:
+            sdk = next((key for key in KEYS if key in entry.value.entries), None)
+            yield Problem(
+                message=f"'plugin' is missing from '{name}'",
+                at=entry.key.span,
+                hint="plugin: the Python attribute that is the toolchain: module:ATTRIBUTE"
+                if sdk is None
+                else "Qualcomm's SDK is called by its version: qairt-2.40",
+            )

@@ -24,6 +24,7 @@ class Link:
     prepared: Action
     converted: Action
     packages: Action | None = None  # of operators of the user's own
+    libraries: tuple[Action, ...] = ()  # of toolchains that compile code; context takes the first
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,6 +114,7 @@ def _compiled(group: Sequence[Link], toolchain: Toolchain) -> list[Chain]:
             prepared=link.prepared.name,
             converted=link.converted.name,
             packages=link.packages.name if link.packages else None,
+            library=link.libraries[0].name if link.libraries else None,
         )
         for link, stem in zip(group, stems, strict=True)
     ]
@@ -129,6 +131,7 @@ def _compiled(group: Sequence[Link], toolchain: Toolchain) -> list[Chain]:
             prepared=link.prepared,
             converted=link.converted,
             packages=link.packages,
+            libraries=link.libraries,
             compiled=action,
             stem=stem,
             group=converted,

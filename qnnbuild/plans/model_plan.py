@@ -18,11 +18,12 @@ from qnnbuild.steps.convert import convert
 from qnnbuild.steps.dump import dump, kinds, name_of, traced_by
 from qnnbuild.steps.export import export, export_output, together
 from qnnbuild.steps.fetch import LICENSE, MODEL, fetch
+from qnnbuild.steps.library import library
 from qnnbuild.steps.op_packages import packages
 from qnnbuild.steps.prepare import prepare
 from qnnbuild.steps.samples import calibrate, feeds
 from qnnbuild.steps.wrap import original_of, wrap
-from qnnbuild.toolchains.work import Toolchain
+from qnnbuild.toolchains.work import Toolchain, Work
 
 
 class ModelPlan:
@@ -45,7 +46,7 @@ class ModelPlan:
         yield from self.before_convert
         groups = [*multi_groups(chains, self.toolchains)]
         together = [target for group in groups for target in group.targets]
-        proof = Proof(chains, self.names, together)
+        proof = Proof(chains, self.names, self.toolchains, together)
         apart = {id(target) for target in together}
         for ours in shipped_together([c for c in chains if id(c.use.target) not in apart]):
             yield from self._shipped(ours, proof)
@@ -75,6 +76,7 @@ class ModelPlan:
         for chain in chains:
             toolchain = self.toolchains[chain.use.target.toolchain]
             yield from filter(None, (chain.packages, chain.prepared, chain.converted))
+            yield from chain.libraries
             if chain.use.graph.expect_failure is not None:
                 yield from proof.expected(chain, toolchain)
             if fails(chain.use.target):
@@ -114,7 +116,25 @@ class ModelPlan:
         )
         calibrated = self._calibrated(use, prepared.name)
         converted = self._converted(use, prepared.name, calibrated)
-        return Link(use=use, prepared=prepared, converted=converted, packages=own)
+        return Link(
+            use=use,
+            prepared=prepared,
+            converted=converted,
+            packages=own,
+            libraries=tuple(self._libraries(use, converted)),
+        )
+
+    def _libraries(self, use: Use, converted: Action) -> Iterator[Action]:
+        """Where the toolchain compiles code: one for each system."""
+        works = self.toolchains[use.target.toolchain].libraries(use.graph)
+        for system, work in works.items():
+
+            def made(name: str, system: str = system, work: Work = work) -> Action:
+                return library(
+                    use.target, use.graph, work, system, converted=converted.name, name=name
+                )
+
+            yield self.names.shared(f"library/{use.base}/{system}", use, made)
 
     def _packages(self, use: Use) -> Action | None:
         """Checks the libraries of operators of the user's own."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from qnnbuild.actions.action import Action, OutputOf
@@ -25,9 +25,16 @@ GENERATIONS = ("generations",)
 class Proof:
     """Runs one chip of each generation, or those that the recipe wants; judges each graph apart."""
 
-    def __init__(self, chains: Sequence[Chain], names: Names, each: Sequence[Target] = ()) -> None:
+    def __init__(
+        self,
+        chains: Sequence[Chain],
+        names: Names,
+        toolchains: Mapping[str, Toolchain],
+        each: Sequence[Target] = (),
+    ) -> None:
         """`each` are targets of a binary for several chips: nobody stands for their single ones."""
         self.names = names
+        self.toolchains = toolchains
         self.each = {id(target) for target in each}
         self.chosen: dict[Hashable, Chain] = {}
         for chain in chains:
@@ -37,6 +44,8 @@ class Proof:
     def _is_wanted(self, chain: Chain) -> bool:
         if chain.use.graph.backend != "htp":
             return False  # the host has an emulator for the HTP only
+        if not self.toolchains[chain.use.target.toolchain].can_run:
+            return False
         chips = chain.use.graph.verify.chips
         if chips in (GENERATIONS, ("all",)):
             return True

@@ -21,8 +21,9 @@ from qnnbuild.model.recipe import (
     Target,
     UrlSource,
 )
+from qnnbuild.model.sdks import is_sdk
 from qnnbuild.steps.lora import adapter_files, adapters, usual_adapter
-from qnnbuild.toolchains import ortqnn
+from qnnbuild.toolchains import ortqnn, qairt_htp
 from qnnbuild.toolchains.ort_run import run_part
 
 BUNDLE = "bundle"
@@ -175,12 +176,16 @@ def _folder(recipe: str) -> str:
 
 def _graph(part: Part, toolchain: str) -> dict[str, Json]:
     run_time = ortqnn.run_time_options(part.graph) if toolchain == ortqnn.NAME else {}
+    sdk = {"htp": qairt_htp.run_part(part.graph)} if is_sdk(toolchain) else {}
     return {
         "graph": part.graph.name,
         "variant": part.variant,
         "precision": part.graph.precision,
         "source": source_facts(part.graph.source),
-        "run": run_part(part.graph, run_time, dict(usual_adapter(part.graph, part.stem))),
+        "run": {
+            **run_part(part.graph, run_time, dict(usual_adapter(part.graph, part.stem))),
+            **sdk,
+        },
         **adapters(part.graph, part.stem),
         "ranges": _ranges(part.graph),
         "prepared": part.prepared,

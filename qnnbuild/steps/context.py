@@ -24,6 +24,7 @@ class Member:
     prepared: str
     converted: str
     packages: str | None = None
+    library: str | None = None  # of toolchains that compile code: what is taken instead of "model"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +57,7 @@ def context(
         outputs=work.outputs,
         tools=work.tools,
         env=work.env,
+        passes=work.passes,
         # what shares weights is compiled alone, too, and that is the measure of what it saves
         deadline_s=sum(m.graph.deadline_s for m in members) * (1 if len(members) == 1 else 2),
         places=_places(members),
@@ -89,6 +91,7 @@ def context_for_chips(
         outputs=work.outputs,
         tools=work.tools,
         env=work.env,
+        passes=work.passes,
         deadline_s=member.graph.deadline_s * len(singles),
         places={**member.graph.places, **_under(target, "context")},
         group=target.model,
@@ -115,6 +118,9 @@ def _inputs(members: Sequence[Member]) -> dict[str, Input]:
     inputs: dict[str, Input] = {}
     for member in members:
         behind = "" if len(members) == 1 else f"-{member.stem}"
+        if member.library is not None:
+            inputs[f"library{behind}"] = OutputOf(action=member.library, output="library")
+            continue
         inputs[f"model{behind}"] = OutputOf(action=member.converted, output="model")
         inputs[f"names{behind}"] = OutputOf(action=member.prepared, output="names")
         if member.packages is not None:

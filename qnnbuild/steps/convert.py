@@ -36,6 +36,7 @@ def convert(
         outputs=work.outputs,
         tools=work.tools,
         env=work.env,
+        passes=work.passes,
         deadline_s=graph.deadline_s,
         places=graph.places,
         group=target.model,

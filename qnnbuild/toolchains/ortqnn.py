@@ -39,6 +39,7 @@ class OrtQnn:
 
     name = NAME
     tools = ("package:onnxruntime", "package:onnxruntime-qnn")
+    can_run = True
 
     def problems(
         self, graph: Graph, chip: Chip, context: ContextOptions | None = None
@@ -75,6 +76,10 @@ class OrtQnn:
             outputs=("model",),
             tools=("package:onnx",),
         )
+
+    def libraries(self, graph: Graph) -> Mapping[str, Work]:
+        """What it converts is an ONNX file, and compiled from that."""
+        return {}
 
     def context(self, graph: Graph, chip: Chip, context: ContextOptions) -> Work:
         if graph.wrapped or graph.genie:

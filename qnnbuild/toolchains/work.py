@@ -21,6 +21,7 @@ class Work:
     outputs: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
+    passes: tuple[str, ...] = ()  # variables of the build that the tools need and no key has
 
 
 class Toolchain(Protocol):
@@ -67,6 +68,18 @@ class Toolchain(Protocol):
         Operators of the user's own bring "packages" (their "here") too, as they do to `context`.
 
         `stem` is the graph's in both.
+        """
+        ...
+
+    @property
+    def can_run(self) -> bool:
+        """Whether the host can run what it compiles: without, there is no `verify`."""
+        ...
+
+    def libraries(self, graph: Graph) -> Mapping[str, Work]:
+        """System → input "model" (converted) → "library", for toolchains that compile code.
+
+        `context` takes the first one's output as "library" then, in the place of "model".
         """
         ...
 

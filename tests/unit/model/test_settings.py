@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from qnnbuild.errors import RecipeError
+from qnnbuild.model.sdks import Sdk
 from qnnbuild.model.settings import Plugin, Settings, read_settings
 
 USUAL = Settings(recipes=("recipes/**/*.yaml",), chips="chips.yaml")
@@ -42,3 +43,17 @@ def test_all_mistakes_are_told_at_once() -> None:
         "qnnbuild.yaml:2:1: unknown key 'foo'",
         "qnnbuild.yaml:3:1: 'threads' is there twice, in lines 1 and 3",
     ]
+
+
+def test_versions_of_the_sdk_are_read_as_written_and_looked_up_by_nobody() -> None:
+    settings = read_settings(
+        "toolchains:\n  qairt-2.40:\n    root: ${SDK}/2.40\n    ndk: ~/ndk\n"
+        "  qairt-2.49.0.260730: {root: sdk, python: python3.10}\n"
+    )
+
+    assert settings.toolchains == {}
+    assert settings.sdks == {
+        "qairt-2.40": Sdk(name="qairt-2.40", root="${SDK}/2.40", ndk="~/ndk"),
+        "qairt-2.49.0.260730": Sdk(name="qairt-2.49.0.260730", root="sdk"),
+    }
+    assert [sdk.version for sdk in settings.sdks.values()] == ["2.40", "2.49.0.260730"]

@@ -1,0 +1,249 @@
+"""Where Qualcomm's SDKs are on this machine, and what they are: their identity in keys.
+
+A repo says in qnnbuild.yaml where each is. Planning needs none of it: it is looked up when an
+action is about to need it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from qnnbuild.digest import digest_json
+from qnnbuild.engine.stats import Stats
+from qnnbuild.errors import ToolError
+from qnnbuild.formats.format_error import FormatError
+from qnnbuild.formats.sdk_yaml import same_version, sdk_version
+from qnnbuild.model.sdks import VARIABLE, Sdk
+from qnnbuild.work.qairt_sdk import HOST, HOST_PATH
+from qnnbuild.work.qairt_sdk import VARIABLE as TOLD
+
+SDK_YAML = "sdk.yaml"
+NDK_FACTS = "source.properties"
+
+PYTHON_CODE = ("lib/python/**/*",)
+COMPILES = (f"bin/{HOST}/qnn-model-lib-generator", "share/QNN/converter/**/*", "include/QNN/**/*")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """What counts of an SDK for one kind of work. `needed` must be there, by exact names."""
+
+    needed: tuple[str, ...]
+    files: tuple[str, ...] = ()  # patterns of what counts beside
+    python: bool = False
+    programs: tuple[str, ...] = ()  # of this machine, outside of the SDK
+    ndk: bool = False
+
+
+PARTS: Mapping[str, Part] = {
+    "converter": Part(needed=(f"bin/{HOST}/qnn-onnx-converter",), files=PYTHON_CODE, python=True),
+    f"library/{HOST}": Part(
+        needed=COMPILES[:1],
+        files=COMPILES[1:],
+        python=True,
+        programs=("clang++", "make", "objcopy"),
+    ),
+    "library/aarch64-android": Part(
+        needed=COMPILES[:1], files=COMPILES[1:], python=True, programs=("make",), ndk=True
+    ),
+    "context": Part(
+        needed=(
+            f"bin/{HOST}/qnn-context-binary-generator",
+            f"bin/{HOST}/qnn-context-binary-utility",
+            f"lib/{HOST}/libQnnHtp.so",
+            f"lib/{HOST}/libQnnHtpNetRunExtensions.so",
+        ),
+        files=(f"lib/{HOST}/libQnnSystem.so", f"lib/{HOST}/libQnnHtpPrepare.so"),
+    ),
+}
+LEFT_OUT = ("*/__pycache__/*", "*.pyc")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Located:
+    sdk: Sdk
+    root: Path
+    python: Path
+    ndk: Path | None
+
+
+class Sdks:
+    """The declared SDKs of the repo at `top`."""
+
+    def __init__(
+        self,
+        declared: Mapping[str, Sdk],
+        top: Path,
+        stats: Stats,
+        environ: Mapping[str, str] = os.environ,
+    ) -> None:
+        self.declared = declared
+        self.top = top
+        self.stats = stats
+        self.environ = environ
+
+    def variables(self) -> dict[str, str]:
+        """For actions, where each SDK is. One that is not there fails where it is measured."""
+        told = {}
+        for name in self.declared:
+            try:
+                located = self.locate(name)
+            except ToolError:
+                continue
+            told[f"{TOLD}{name}"] = json.dumps(
+                {
+                    "root": str(located.root),
+                    "python": str(located.python),
+                    "ndk": str(located.ndk) if located.ndk else None,
+                }
+            )
+        return told
+
+    def measure(self, rest: str) -> str:
+        """ "qairt-2.40/converter" → its version and a digest of all that counts."""
+        name, _, part_name = rest.partition("/")
+        located, part = self.locate(name), PARTS[part_name]
+        text = self._needed(located, SDK_YAML).read_text(encoding="utf-8", errors="replace")
+        try:
+            version = sdk_version(text)
+        except FormatError as error:
+            raise self._error(located.sdk, f"{SDK_YAML} says no version: {error}") from None
+        if not same_version(located.sdk.version, version):
+            raise self._error(
+                located.sdk, f"the SDK is {version}", hint="another folder, or another name for it"
+            )
+        contents = dict(self._contents(located, part))
+        return f"{version} sha256:{digest_json(contents)}"
+
+    def files(self, rest: str) -> Iterator[Path]:
+        """Files whose change changes what `measure` says; none of an SDK that is not there."""
+        name, _, part_name = rest.partition("/")
+        try:
+            located = self.locate(name)
+        except ToolError:
+            return
+        part = PARTS[part_name]
+        yield located.root / SDK_YAML
+        yield from (path for _, path in self._of_sdk(located.root, part))
+        yield from (Path(found) for program in part.programs if (found := _program(program)))
+
+    def locate(self, name: str) -> Located:
+        """Raises ToolError that says what is missing, and where it was declared."""
+        sdk = self.declared.get(name)
+        if sdk is None:
+            raise ToolError(f"no SDK is declared as '{name}'")
+        root = self._path(sdk, sdk.root)
+        if not root.is_dir():
+            raise self._error(sdk, "there is no such folder", (("root", str(root)),))
+        ndk = None
+        if sdk.ndk is not None:
+            ndk = self._path(sdk, sdk.ndk)
+        return Located(sdk=sdk, root=root, python=self._python(sdk), ndk=ndk)
+
+    def _contents(self, located: Located, part: Part) -> Iterator[tuple[str, str]]:
+        for needed in part.needed:
+            self._needed(located, needed)
+        for key, path in self._of_sdk(located.root, part):
+            yield key, self.stats.digest(path) or "missing"
+        if part.python:
+            yield "python", self.stats.digest(located.python.resolve()) or "missing"
+            yield "packages", " ".join(_packages(located.python))
+        for program in part.programs:
+            found = _program(program)
+            if found is None:
+                raise self._error(
+                    located.sdk,
+                    f"{program} is not on this machine",
+                    (("looked in", ", ".join(HOST_PATH)),),
+                    "apt-get install clang make binutils libc++-dev",
+                )
+            yield program, self.stats.digest(Path(found).resolve()) or "missing"
+        if part.ndk:
+            yield "ndk", self._ndk(located)
+
+    def _ndk(self, located: Located) -> str:
+        facts = located.ndk / NDK_FACTS if located.ndk else None
+        if facts is None or not facts.is_file():
+            raise self._error(
+                located.sdk,
+                "there is no Android NDK for it",
+                (("ndk", str(located.ndk) if located.ndk else "not declared"),),
+                "ndk: the folder that has source.properties and ndk-build in it",
+            )
+        return self.stats.digest(facts) or "missing"
+
+    def _of_sdk(self, root: Path, part: Part) -> Iterator[tuple[str, Path]]:
+        found = [root / name for name in part.needed]
+        found += [path for pattern in part.files for path in root.glob(pattern)]
+        for path in sorted(set(found)):
+            inside = path.relative_to(root).as_posix()
+            if path.is_file() and not any(fnmatchcase(inside, out) for out in LEFT_OUT):
+                yield inside, path
+
+    def _needed(self, located: Located, name: str) -> Path:
+        path = located.root / name
+        if not path.is_file():
+            raise self._error(
+                located.sdk,
+                f"{name} is not in it",
+                (("root", str(located.root)),),
+                "root: the folder that has sdk.yaml, bin and lib in it",
+            )
+        return path
+
+    def _python(self, sdk: Sdk) -> Path:
+        written = self._filled(sdk, sdk.python)
+        if "/" not in written:
+            found = shutil.which(written, path=self.environ.get("PATH"))
+            path = Path(found) if found else None
+        else:
+            path = self._path(sdk, sdk.python)
+        if path is None or not path.is_file():
+            raise self._error(
+                sdk,
+                f"its Python '{written}' is not on this machine",
+                hint="python: a Python 3.10 with the packages that the SDK's "
+                "check-python-dependency lists",
+            )
+        return path
+
+    def _path(self, sdk: Sdk, written: str) -> Path:
+        return self.top / Path(self._filled(sdk, written)).expanduser()
+
+    def _filled(self, sdk: Sdk, written: str) -> str:
+        for name in VARIABLE.findall(written):
+            if not self.environ.get(name):
+                raise self._error(
+                    sdk,
+                    f"the environment variable {name} is not set",
+                    (("written", written),),
+                    f"export {name}=…, or write the path",
+                )
+        return VARIABLE.sub(lambda found: self.environ[found[1]], written)
+
+    def _error(
+        self,
+        sdk: Sdk,
+        message: str,
+        facts: tuple[tuple[str, str], ...] = (),
+        hint: str | None = None,
+    ) -> ToolError:
+        return ToolError(
+            f"the toolchain {sdk.name} is not here: {message}", at=sdk.span, facts=facts, hint=hint
+        )
+
+
+def _program(name: str) -> str | None:
+    return shutil.which(name, path=":".join(HOST_PATH))
+
+
+def _packages(python: Path) -> list[str]:
+    """Names and versions of what this Python can import, as its folders tell."""
+    lib = python.parent.parent / "lib"
+    return sorted(path.name for path in lib.glob("python3*/site-packages/*.dist-info"))

@@ -1,0 +1,194 @@
+"""The toolchains `qairt-<version>`: Qualcomm's own SDK, in as many versions as a repo declares.
+
+convert makes C++, library compiles it for this host and for others, and context lets the HTP's
+library prepare it for a chip.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+
+from qnnbuild.digest import Json
+from qnnbuild.errors import Problem
+from qnnbuild.model.recipe import Chip, ContextOptions, Graph, RunOptions
+from qnnbuild.model.sdks import Sdk
+from qnnbuild.toolchains.qairt_convert import command, precision_problems
+from qnnbuild.toolchains.qairt_htp import compile_part, reads_back
+from qnnbuild.toolchains.qairt_names import ANDROID, HOST, name_problems, names_of
+from qnnbuild.toolchains.qairt_option_checks import option_problems
+from qnnbuild.toolchains.qairt_options import CONVERTER, LIBRARY, data, given, has
+from qnnbuild.toolchains.work import Work
+
+PAGE_BYTES = 16 << 10
+LDFLAGS = f"-Wl,-z,max-page-size={PAGE_BYTES}"
+"""Android 15 loads no library whose pages are smaller."""
+
+SDK_TOOL = "qairt"
+"""Begins the word of a tool of an SDK: "qairt:<toolchain>/<part>"."""
+
+PASSES = "QNNBUILD_SDK_{name}"
+
+
+class Qairt:
+    """One version of the SDK, by the name under which it is declared."""
+
+    can_run = False
+    """What it compiles is run on a device only."""
+
+    def __init__(self, sdk: Sdk) -> None:
+        self.sdk = sdk
+        self.name = sdk.name
+        self.version = sdk.version
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        return tuple(self._tool(part) for part in (CONVERTER, f"library/{HOST}", "context"))
+
+    def problems(
+        self, graph: Graph, chip: Chip, context: ContextOptions | None = None
+    ) -> Iterable[Problem]:
+        yield from name_problems(graph, self._targets(graph))
+        yield from self._not_for_it(graph, context or ContextOptions())
+        yield from precision_problems(graph, chip, self.version)
+        yield from option_problems(graph, chip, self.version)
+        since = data().arch_since.get(chip.arch, "")
+        if not has(self.version, since):
+            yield Problem(
+                message=f"{chip.name} is HTP v{chip.arch}, which came with {since}; the SDK is "
+                f"{self.version}",
+                at=graph.places.get("graph"),
+                hint="leave the chip out, or take a newer SDK",
+            )
+        if ANDROID in self._targets(graph) and self.sdk.ndk is None:
+            yield Problem(
+                message=f"a library for {ANDROID} needs an NDK, and {self.name} declares none",
+                at=graph.places.get("options.qairt.library.targets"),
+                hint=f"ndk: in qnnbuild.yaml, under toolchains: {self.name}:",
+            )
+
+    def _not_for_it(self, graph: Graph, context: ContextOptions) -> Iterator[Problem]:
+        """Keys of a recipe that mean something to the toolchain ort only."""
+        one_chip = "leave it out: a binary of the SDK is for one chip"
+        no_onnx = "leave it out: there is no ctx.onnx"
+        said = (
+            ("backend", graph.backend != "htp", "leave it out: the SDK compiles for the HTP"),
+            ("cpu_fallback", graph.cpu_fallback != "refuse", "leave it out: all runs on the NPU"),
+            ("op_packages", bool(graph.op_packages), "toolchain: ort takes them"),
+            ("lora", graph.lora is not None, "toolchain: ort takes adapters"),
+            ("run", graph.run != RunOptions(), "options: {qairt: {htp: {perf_profile: burst}}}"),
+            ("context.embed", context.embed, no_onnx),
+            ("context.node_name_prefix", bool(context.node_name_prefix), no_onnx),
+            ("context.chip_groups", bool(context.chip_groups), one_chip),
+        )
+        for key, is_said, hint in said:
+            if is_said:
+                at = graph.places.get(key) or graph.places.get("graph")
+                message = f"'{key.rpartition('.')[2]}' is nothing to the toolchain {self.name}"
+                yield Problem(message=message, at=at, hint=hint)
+
+    def searchable(self, graph: Graph, chip: Chip) -> Graph:
+        return graph
+
+    def packages(self, graph: Graph) -> Work:
+        raise ValueError(f"{self.name} takes no operators of one's own")
+
+    def convert(self, graph: Graph) -> Work:
+        return Work(
+            call="qnnbuild.work.qairt_convert:convert",
+            params={
+                "stem": names_of(graph).stem,
+                "argv": list(command(graph)),
+                "keeps_layout": list(_keeps_layout(graph)),
+            },
+            outputs=("model",) if graph.quantization is None else ("model", "quantization"),
+            tools=(self._tool(CONVERTER), "package:numpy"),
+            passes=self._passes,
+        )
+
+    def libraries(self, graph: Graph) -> Mapping[str, Work]:
+        """For this host, which compiles it for a chip, and for what else the recipe names."""
+        return {target: self._library(graph, target) for target in self._targets(graph)}
+
+    def context(self, graph: Graph, chip: Chip, context: ContextOptions) -> Work:
+        return self._compile({graph.name: graph}, chip)
+
+    def sharing_problems(self, graphs: Sequence[Graph]) -> Iterable[Problem]:
+        """A context tells its graphs apart by names, which are made before the variants differ."""
+        names = [names_of(graph).graph for graph in graphs]
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            yield Problem(
+                message=f"two graphs of one binary would be called '{twice}'",
+                at=graphs[0].places.get("graph"),
+                hint="context: {share_weights: graphs}",
+            )
+
+    def shared(self, graphs: Mapping[str, Graph], chip: Chip, context: ContextOptions) -> Work:
+        return self._compile(graphs, chip)
+
+    def alike(self, graph: Graph) -> Hashable:
+        return graph.name
+
+    def multi(
+        self, graphs: Sequence[Graph], chips: Sequence[Chip], context: ContextOptions
+    ) -> Work:
+        raise ValueError(f"a binary of {self.name} is for one chip")
+
+    def verify(self, graph: Graph, chip: Chip, stem: str) -> Work:
+        raise ValueError(f"what {self.name} compiles runs on a device only")
+
+    def _library(self, graph: Graph, target: str) -> Work:
+        return Work(
+            call="qnnbuild.work.qairt_library:library",
+            params={
+                "stem": names_of(graph).stem,
+                "target": target,
+                "page_bytes": PAGE_BYTES if target == ANDROID else 0,
+                "ldflags": LDFLAGS,
+            },
+            outputs=("library", "facts"),
+            tools=(self._tool(f"library/{target}"),),
+            passes=self._passes,
+        )
+
+    def _compile(self, graphs: Mapping[str, Graph], chip: Chip) -> Work:
+        members: list[Json] = [
+            {"stem": stem, "graph": names_of(graph).graph, "reads_back": reads_back(graph, chip)}
+            for stem, graph in graphs.items()
+        ]
+        together = list(graphs.values())
+        htp = compile_part(together, chip, self.version, shared=len(together) > 1)
+        return Work(
+            call="qnnbuild.work.qairt_context:context",
+            params={
+                "binary": next(iter(graphs)),
+                "members": members,
+                "htp": htp,
+                "soc_model": chip.soc_model,
+                "arch": chip.arch,
+            },
+            outputs=("context", "facts"),
+            tools=(self._tool("context"),),
+            passes=self._passes,
+        )
+
+    def _targets(self, graph: Graph) -> tuple[str, ...]:
+        asked = given(graph, LIBRARY).get("targets", ())
+        known = [one for one in asked if one == ANDROID] if isinstance(asked, list) else []
+        return tuple(dict.fromkeys((HOST, *known)))
+
+    def _tool(self, part: str) -> str:
+        return f"{SDK_TOOL}:{self.name}/{part}"
+
+    @property
+    def _passes(self) -> tuple[str, ...]:
+        return (PASSES.format(name=self.name),)
+
+
+def _keeps_layout(graph: Graph) -> Iterator[str]:
+    """Inputs whose dimensions the converter leaves in their order."""
+    asked = given(graph, CONVERTER)
+    kept = asked.get("preserve_io_layout", ())
+    for name, spec in graph.inputs.items():
+        if spec.layout is not None or asked.get("preserve_io") is True or name in kept:
+            yield name

@@ -1,0 +1,57 @@
+"""What a graph is called by Qualcomm's SDK: of its files, inside a context, and its library.
+
+Three tools each make one of these names out of the stem of a file, and no two in the same way. The
+HTP's settings count only for a graph that they name as the converter does; else they are passed
+over in silence, and the binary is for another chip. So names are made here and nowhere else, from
+graphs whose names leave no doubt: what the tools make of capitals, dots and leading digits is not
+known.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from qnnbuild.errors import Problem
+from qnnbuild.model.recipe import Graph
+
+PLAIN = re.compile(r"[a-z](?:[a-z0-9]|[-_](?![-_]))*")
+HOST = "x86_64-linux-clang"
+ANDROID = "aarch64-android"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Names:
+    stem: str  # of model.cpp, model.bin, model_net.json
+    graph: str  # in the context binary
+
+    @property
+    def library(self) -> str:
+        """Dashes stay in it, unlike in the graph's name."""
+        return f"lib{self.stem}.so"
+
+
+def names_of(graph: Graph) -> Names:
+    return Names(stem=graph.name, graph=graph.name.replace("-", "_"))
+
+
+def name_problems(graph: Graph, targets: tuple[str, ...]) -> Iterator[Problem]:
+    """A name of which the SDK's tools would make something else."""
+    at = graph.places.get("graph")
+    if not PLAIN.fullmatch(graph.name):
+        plain = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", graph.name).lower()
+        plain = re.sub(r"[-_]{2,}", "_", re.sub(r"[^a-z0-9_-]", "_", plain)).strip("_-")
+        plain = plain if PLAIN.fullmatch(plain) else f"graph_{plain}"
+        yield Problem(
+            message=f"the SDK's tools would give the graph '{graph.name}' another name",
+            at=at,
+            hint="begin with a small letter; small letters, digits, and single - or _: "
+            f"graphs: {{{plain}: …}}",
+        )
+    elif ANDROID in targets and "lib" in graph.name:
+        yield Problem(
+            message=f"the SDK's build for {ANDROID} takes 'lib' out of the name '{graph.name}'",
+            at=at,
+            hint="call the graph otherwise",
+        )

@@ -1,0 +1,205 @@
+"""What is wrong with options.qairt of a recipe: name, value, version, chip. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from qnnbuild.errors import Problem, Span, did_you_mean
+from qnnbuild.model.recipe import Chip, Graph
+from qnnbuild.toolchains.qairt_options import (
+    HTP,
+    SECTIONS,
+    SET_BY,
+    Option,
+    data,
+    given,
+    has,
+    numbers,
+)
+
+DECODE = "llm_decode_"
+DECODE_SINCE = "2.48"
+"""Performance profiles for language models; only the beginning of their names is documented."""
+
+
+def option_problems(graph: Graph, chip: Chip, version: str) -> Iterator[Problem]:
+    """Every mistake in the options, for an SDK of this version."""
+    top = graph.options.get("qairt", {})
+    for section, value in top.items():
+        at = graph.places.get(f"{SET_BY}.{section}", graph.places.get("options"))
+        if section not in SECTIONS:
+            yield _no_section(section, at)
+        elif not isinstance(value, Mapping):
+            yield Problem(message=f"{SET_BY}.{section} wants a mapping, not '{value}'", at=at)
+        else:
+            for name, one in given(graph, section).items():
+                place = graph.places.get(f"{SET_BY}.{section}.{name}", at)
+                option = data().sections[section].get(name)
+                if option is None:
+                    yield _unknown(section, name, place)
+                else:
+                    yield from _problems(option, one, place, chip, version)
+    yield from _beside(graph)
+
+
+def _problems(
+    option: Option, value: Any, at: Span | None, chip: Chip, version: str
+) -> Iterator[Problem]:
+    name = option.name
+    if option.said_by:
+        yield Problem(message=f"{name} is not an option here", at=at, hint=option.said_by)
+    elif wrong := wrong_value(option, value, version):
+        yield Problem(message=f"{name}: {wrong}", at=at, hint=f"{name}: {option.about}")
+    else:
+        yield from _limits(option, value, at, chip, version)
+
+
+def _limits(
+    option: Option, value: Any, at: Span | None, chip: Chip, version: str
+) -> Iterator[Problem]:
+    name = option.name
+    if not has(version, option.since):
+        yield Problem(
+            message=f"{name} came with {option.since}; the SDK is {version}",
+            at=at,
+            hint="leave it out, or take a newer SDK",
+        )
+    if option.until and has(version, option.until):
+        yield Problem(
+            message=f"{name} does nothing since {option.until}; the SDK is {version}",
+            at=at,
+            hint=f"leave it out: {option.about} in any case",
+        )
+    if option.min_arch is not None and chip.arch < option.min_arch:
+        yield Problem(
+            message=f"{name} needs HTP v{option.min_arch}; {chip.name} has v{chip.arch}",
+            at=at,
+            hint=f'for the newer chips only: only: {{"arch>={option.min_arch}": {{options: …}}}}',
+        )
+    if option.chip_limit == "vtcm_mb" and value > chip.vtcm_mb:
+        yield Problem(
+            message=f"{name}: {value} is more than {chip.name} has",
+            at=at,
+            facts=((chip.name, f"{chip.vtcm_mb} MB of VTCM"),),
+            hint=f"{name}: {chip.vtcm_mb}, or leave it out: then all of it is used",
+        )
+
+
+def wrong_value(option: Option, value: Any, version: str = "") -> str | None:
+    """Why `value` is none; None when it is one. A number in a text is refused by the SDK, too."""
+    simple = {
+        "switch": (isinstance(value, bool), "is not true or false"),
+        "bit": (value in (0, 1), "is not 0 or 1"),
+        "mapping": (isinstance(value, Mapping), "is no mapping"),
+        "mappings": (_are_mappings(value), "is no list of mappings"),
+        "text": (isinstance(value, str) and bool(value.strip()), "is no text"),
+    }
+    if option.form in simple:
+        good, why = simple[option.form]
+        return None if good else f"{_said(value)} {why}"
+    if option.form == "choice":
+        return _wrong_choice(option, value, version)
+    lists = {"names": _wrong_names, "pairs": _wrong_pairs}
+    return lists.get(option.form, _wrong_number)(option, value)
+
+
+def _are_mappings(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(one, Mapping) for one in value)
+
+
+def _wrong_number(option: Option, value: Any) -> str | None:
+    kinds = int if option.form == "number" else (int, float)
+    if isinstance(value, bool) or not isinstance(value, kinds):
+        return f"{_said(value)} is not a {'whole ' if option.form == 'number' else ''}number"
+    if value < option.low or (option.high is not None and value > option.high):
+        high = "" if option.high is None else f" and at most {option.high:g}"
+        return f"{value} is out of range: at least {option.low:g}{high}"
+    return None
+
+
+def _wrong_choice(option: Option, value: Any, version: str) -> str | None:
+    text = str(value)
+    if text in option.values:
+        return None
+    if option.name == "perf_profile" and text.startswith(DECODE):
+        if not version or numbers(version) >= numbers(DECODE_SINCE):
+            return None
+        return f"'{text}' came with {DECODE_SINCE}; the SDK is {version}"
+    return f"{_said(value)} is none of {', '.join(option.values)}"
+
+
+def _wrong_names(option: Option, value: Any) -> str | None:
+    if not (isinstance(value, list) and value and all(isinstance(one, str) for one in value)):
+        return f"{_said(value)} is no list of names"
+    for one in value:
+        if option.values and one not in option.values:
+            return f"'{one}' is none of {', '.join(option.values)}"
+    return None
+
+
+def _wrong_pairs(option: Option, value: Any) -> str | None:
+    if not (isinstance(value, Mapping) and value):
+        return f"{_said(value)} is no mapping"
+    for name, one in value.items():
+        if option.values and str(one) not in option.values:
+            return f"{name}: '{one}' is none of {', '.join(option.values)}"
+    return None
+
+
+def _beside(graph: Graph) -> Iterator[Problem]:
+    """Options that exclude, or need, what the recipe says elsewhere."""
+    converter = given(graph, "converter")
+    quantization = graph.quantization
+    encodings = quantization is not None and quantization.encodings is not None
+    at = f"{SET_BY}.converter."
+    if converter.get("ignore_encodings") is True and encodings:
+        yield Problem(
+            message="ignore_encodings cannot stand beside encodings",
+            at=graph.places.get(f"{at}ignore_encodings"),
+            hint="leave one of the two out",
+        )
+    if converter.get("float_fallback") is True and not (encodings and graph.calibration is None):
+        yield Problem(
+            message="float_fallback wants encodings and no calibration",
+            at=graph.places.get(f"{at}float_fallback"),
+            hint="leave it out, or leave 'calibration' out and say precision: {encodings: …}",
+        )
+    custom = given(graph, HTP)
+    if "custom" in custom and custom.get("perf_profile") != "custom":
+        yield Problem(
+            message="custom voltage corners count with perf_profile: custom only",
+            at=graph.places.get(f"{SET_BY}.{HTP}.custom"),
+            hint="perf_profile: custom",
+        )
+
+
+def _unknown(section: str, name: str, at: Span | None) -> Problem:
+    known = data().sections[section]
+    renamed = next((one for one in known.values() if name in one.was), None)
+    if renamed is not None:
+        way = renamed.said_by or f"write {renamed.name}"
+        return Problem(message=f"{name} is called {renamed.name}", at=at, hint=way)
+    elsewhere = next((other for other in SECTIONS if name in data().sections[other]), None)
+    settable = [one.name for one in known.values() if not one.said_by]
+    otherwise = f"all options: {', '.join(settable)}"
+    hint = f"it stands under {SET_BY}.{elsewhere}" if elsewhere else None
+    return Problem(
+        message=f"{SET_BY}.{section} has no option '{name}'",
+        at=at,
+        hint=hint or did_you_mean(name, known) or otherwise,
+    )
+
+
+def _no_section(section: str, at: Span | None) -> Problem:
+    elsewhere = next((one for one in SECTIONS if section in data().sections[one]), None)
+    hint = f"it stands under {SET_BY}.{elsewhere}" if elsewhere else None
+    return Problem(
+        message=f"{SET_BY} has no part '{section}'",
+        at=at,
+        hint=hint or did_you_mean(section, SECTIONS, otherwise=f"parts: {', '.join(SECTIONS)}"),
+    )
+
+
+def _said(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else repr(value)

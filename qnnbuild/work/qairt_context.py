@@ -1,0 +1,233 @@
+"""context for Qualcomm's SDK: libraries compiled for a chip, then read back.
+
+What makes this tool dangerous is what it does without a word: settings in a file that it does not
+find, or for a graph of another name, do not count, and it ends well with a binary for HTP v68. So
+whatever was asked for is looked for in the binary.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from qnnbuild.digest import digest_file
+from qnnbuild.formats.context_binary import may_be_context_binary, read_context_binary
+from qnnbuild.formats.context_json import BorderTensor, ReadContext, ReadGraph, read_context_json
+from qnnbuild.formats.format_error import FormatError
+from qnnbuild.formats.sdk_yaml import same_version, sdk_version
+from qnnbuild.work.qairt_sdk import HOST, Ended, Sdk, run_tool, sdk_here
+from qnnbuild.work.run import Run, WorkError
+
+GENERATOR = f"{{sdk}}/bin/{HOST}/qnn-context-binary-generator"
+UTILITY = f"{{sdk}}/bin/{HOST}/qnn-context-binary-utility"
+LIBRARIES = f"{{sdk}}/lib/{HOST}"
+EXTENSIONS = "libQnnHtpNetRunExtensions.so"
+
+FOLDER = Path("htp")
+OUTER, INNER = "htp_backend_extensions.json", "htp_config.json"
+READ = Path("context.json")
+
+NOT_TAKEN = ("Unused Argument", "Invalid key:")
+"""What it says of words and keys that it passes over."""
+
+NOT_GOOD = 5
+
+
+def context(run: Run) -> None:
+    """Inputs "library", or "library-<stem>" of each, → outputs "context" and "facts".
+
+    `params`: binary (its stem), members ([{stem, graph, reads_back}], in order), htp (what its own
+    file says), soc_model, arch.
+    """
+    sdk = sdk_here()
+    members: Sequence[Mapping[str, Any]] = run.params["members"]
+    _write_files(sdk, run.params["htp"])
+    binary = run.params["binary"]
+    argv = [GENERATOR, "--backend", f"{LIBRARIES}/libQnnHtp.so"]
+    argv += ["--model", ",".join(_library(run, member["stem"]) for member in members)]
+    argv += ["--output_dir", "{out.context}", "--binary_file", binary]
+    argv += ["--config_file", str((FOLDER / OUTER).resolve())]
+    ended = run_tool(run, sdk, argv)
+    path = run.outputs["context"] / f"{binary}.bin"
+    _check_said(ended, path)
+    found = _read_back(run, sdk, path)
+    _check(run, found, ended, _version(sdk))
+    own = _own_reading(path, ended)
+    if own is not None and own.get("arch") not in (None, run.params["arch"]):
+        raise _not_applied(ended, [("HTP", f"v{own['arch']}, asked for v{run.params['arch']}")])
+    for member in members:
+        facts = _facts(run, member, found, path)
+        text = json.dumps(facts, indent=1, ensure_ascii=False, sort_keys=True)
+        (run.outputs["facts"] / f"{member['stem']}.json").write_text(text + "\n", encoding="utf-8")
+
+
+def _write_files(sdk: Sdk, htp: Mapping[str, Any]) -> None:
+    """Two files: the HTP's own, and the one that names it. Both paths are absolute.
+
+    A relative one would be looked for from wherever the tool runs, and its absence told by nobody.
+    """
+    FOLDER.mkdir()
+    inner = (FOLDER / INNER).resolve()
+    inner.write_text(json.dumps(htp, indent=4) + "\n", encoding="utf-8")
+    outer = {
+        "backend_extensions": {
+            "shared_library_path": str(sdk.root / "lib" / HOST / EXTENSIONS),
+            "config_file_path": str(inner),
+        }
+    }
+    (FOLDER / OUTER).write_text(json.dumps(outer, indent=4) + "\n", encoding="utf-8")
+
+
+def _input_of(run: Run, stem: str) -> str:
+    return "library" if "library" in run.inputs else f"library-{stem}"
+
+
+def _library(run: Run, stem: str) -> str:
+    """The only library for this host; its own name is the graph's, which the stem may go beyond."""
+    folder = run.inputs[_input_of(run, stem)] / HOST
+    files = [path for path in sorted(folder.iterdir()) if path.suffix == ".so"]
+    if len(files) != 1:
+        raise WorkError(f"{len(files)} libraries for {HOST} where one belongs")
+    return files[0].as_posix()
+
+
+def _check_said(ended: Ended, path: Path) -> None:
+    for line in ended.lines:
+        if any(word in line for word in NOT_TAKEN):
+            raise ended.failure(
+                f"the SDK's compiler passed over what it was told: {line.strip()}",
+                place="options",
+                exit_code=NOT_GOOD,
+            )
+    if not path.is_file() or not path.stat().st_size:
+        raise ended.failure(
+            f"qnn-context-binary-generator ended well and wrote no {path.name}", exit_code=NOT_GOOD
+        )
+
+
+def _read_back(run: Run, sdk: Sdk, path: Path) -> ReadContext:
+    argv = [UTILITY, "--context_binary", path.as_posix(), "--json_file", READ.as_posix()]
+    ended = run_tool(run, sdk, argv)
+    if not READ.is_file():
+        raise ended.failure("qnn-context-binary-utility ended well and wrote nothing", exit_code=5)
+    try:
+        return read_context_json(READ.read_text(encoding="utf-8"))
+    except (FormatError, UnicodeDecodeError) as error:
+        raise ended.failure(
+            f"what the utility says of the binary cannot be read: {error}", exit_code=NOT_GOOD
+        ) from None
+
+
+def _own_reading(path: Path, ended: Ended) -> dict[str, Any] | None:
+    """What our own reader finds; None for a form that it does not know."""
+    data = memoryview(path.read_bytes())
+    if not may_be_context_binary(data):
+        return None
+    try:
+        facts = read_context_binary(data)
+    except FormatError as error:
+        raise ended.failure(f"{path.name} is not whole: {error}", exit_code=NOT_GOOD) from None
+    return {"arch": facts.arch, "vtcm_mb": facts.vtcm_mb, "sdk_build": facts.sdk_build}
+
+
+def _version(sdk: Sdk) -> str:
+    return sdk_version((sdk.root / "sdk.yaml").read_text(encoding="utf-8", errors="replace"))
+
+
+def _check(run: Run, found: ReadContext, ended: Ended, version: str) -> None:
+    wrong = [
+        *_graphs_wrong(run.params["members"], found),
+        *_chip_wrong(run.params, found),
+    ]
+    if not same_version(version, found.build):
+        wrong.append(("SDK", f"{found.build}, asked for {version}"))
+    if wrong:
+        raise _not_applied(ended, wrong)
+
+
+def _not_applied(ended: Ended, wrong: Sequence[tuple[str, str]]) -> WorkError:
+    return ended.failure(
+        "the binary is not what was asked for: settings did not count",
+        facts=wrong,
+        place="options.qairt",
+        exit_code=NOT_GOOD,
+    )
+
+
+def _chip_wrong(params: Mapping[str, Any], found: ReadContext) -> Iterator[tuple[str, str]]:
+    if found.arch != params["arch"]:
+        yield "HTP", f"{_v(found.arch)}, asked for v{params['arch']}"
+    # some versions leave 0 there for a chip that was given
+    if found.soc_model and found.soc_model != params["soc_model"]:
+        yield "soc_model", f"{found.soc_model}, asked for {params['soc_model']}"
+
+
+def _graphs_wrong(
+    members: Sequence[Mapping[str, Any]], found: ReadContext
+) -> Iterator[tuple[str, str]]:
+    wanted = [member["graph"] for member in members]
+    inside = [graph.name for graph in found.graphs]
+    if sorted(wanted) != sorted(inside):
+        yield "graphs", f"{', '.join(inside) or 'none'}, asked for {', '.join(wanted)}"
+        return
+    for member in members:
+        graph = _graph_of(found, member["graph"])
+        told = {
+            "O": graph.optimization,
+            "vtcm_mb": graph.vtcm_mb,
+            "hvx_threads": graph.hvx_threads,
+        }
+        for name, asked in member["reads_back"].items():
+            if told[name] != asked:
+                yield f"{name} of {graph.name}", f"{told[name]}, asked for {asked}"
+
+
+def _graph_of(found: ReadContext, name: str) -> ReadGraph:
+    return next(graph for graph in found.graphs if graph.name == name)
+
+
+def _v(arch: int | None) -> str:
+    return "nothing" if arch is None else f"v{arch}"
+
+
+def _facts(run: Run, member: Mapping[str, Any], found: ReadContext, path: Path) -> dict[str, Any]:
+    graph = _graph_of(found, member["graph"])
+    return {
+        "graph": member["graph"],
+        "chip": {
+            "soc_model": found.soc_model,
+            "arch": found.arch,
+            "vtcm_mb": graph.vtcm_mb,
+            "hvx_threads": graph.hvx_threads,
+        },
+        "sdk_build": found.build,
+        "core_api": found.core_api,
+        "backend_api": found.backend_api,
+        "blob_version": found.blob_version,
+        "settings": {"O": graph.optimization, "spill_fill_bytes": graph.spill_fill_bytes},
+        "options": run.params["htp"],
+        "embedded": False,
+        "graphs_in_binary": [one.name for one in found.graphs],
+        "nodes": _nodes(run, member["stem"]),
+        "cpu_nodes": [],
+        "inputs": [_tensor(one) for one in graph.inputs],
+        "outputs": [_tensor(one) for one in graph.outputs],
+        "files": {path.name: {"digest": digest_file(path), "size": path.stat().st_size}},
+    }
+
+
+def _nodes(run: Run, stem: str) -> int:
+    """How many the converter made."""
+    folder = run.inputs[_input_of(run, stem)]
+    (path,) = folder.glob("*_net.json")
+    net = json.loads(path.read_text(encoding="utf-8"))
+    return len(net.get("graph", {}).get("nodes", {}))
+
+
+def _tensor(one: BorderTensor) -> dict[str, Any]:
+    told: dict[str, Any] = {"name": one.name, "dtype": one.dtype, "shape": list(one.shape)}
+    if one.scale is not None:
+        told |= {"scale": one.scale, "offset": one.offset}
+    return told

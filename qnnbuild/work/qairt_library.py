@@ -1,0 +1,93 @@
+"""library for Qualcomm's SDK: converted C++ becomes a shared library, which is then looked at."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from qnnbuild.digest import digest_file
+from qnnbuild.formats.elf_file import read_elf
+from qnnbuild.formats.elf_pages import page_bytes
+from qnnbuild.formats.format_error import FormatError
+from qnnbuild.work.qairt_sdk import HOST, Ended, run_tool, sdk_here
+from qnnbuild.work.run import Run, WorkError
+
+TOOL = ("{python}", f"{{sdk}}/bin/{HOST}/qnn-model-lib-generator")
+MACHINES = {HOST: "x86-64", "aarch64-android": "arm64"}
+ENTRY = "QnnModel_composeGraphs"
+MOST_WEIGHTS = 2 << 30
+"""What the linker reaches on x86-64: beyond it ends with 'relocation truncated to fit'."""
+
+BUILD = re.compile(rb"qaisw-v([0-9]+(?:\.[0-9]+){3}(?:_[0-9]+)?)")
+
+
+def library(run: Run) -> None:
+    """Input "model" → outputs "library" (`<target>/lib<stem>.so`) and "facts".
+
+    With the library that is compiled from goes what the converter tells of the graph.
+    `params`: stem, target, page_bytes (0: any), ldflags.
+    """
+    stem, target = run.params["stem"], run.params["target"]
+    weights = run.inputs["model"] / f"{stem}.bin"
+    _check_weights(weights, target)
+    argv = [*TOOL, "-c", f"{{in.model}}/{stem}.cpp"]
+    argv += ["-b", f"{{in.model}}/{stem}.bin"] if weights.is_file() else []
+    argv += ["-t", target, "-l", stem, "-o", "{out.library}"]
+    ended = run_tool(run, sdk_here(), argv, more={"LDFLAGS": run.params["ldflags"]})
+    path = run.outputs["library"] / target / f"lib{stem}.so"
+    if not path.is_file() or not path.stat().st_size:
+        made = sorted(p.name for p in run.outputs["library"].rglob("*") if p.is_file())
+        raise ended.failure(
+            f"qnn-model-lib-generator ended well and did not make {target}/{path.name}",
+            facts=[("it made", ", ".join(made) or "nothing")],
+        )
+    facts = {
+        "target": target,
+        "file": f"{target}/{path.name}",
+        "digest": digest_file(path),
+        "size": path.stat().st_size,
+        **_looked_at(run, path, ended),
+    }
+    if target == HOST:
+        net = run.inputs["model"] / f"{stem}_net.json"
+        net.rename(run.outputs["library"] / net.name)
+    text = json.dumps(facts, indent=1, sort_keys=True)
+    (run.outputs["facts"] / "library.json").write_text(text + "\n", encoding="utf-8")
+
+
+def _check_weights(path: Path, target: str) -> None:
+    if path.is_file() and path.stat().st_size > MOST_WEIGHTS:
+        raise WorkError(
+            f"the weights have {path.stat().st_size / (1 << 30):.1f} GiB; a library for {target} "
+            "holds 2",
+            place="precision",
+            hint="precision: fp16 halves them, w8a16 quarters them",
+        )
+
+
+def _looked_at(run: Run, path: Path, ended: Ended) -> dict[str, Any]:
+    data = path.read_bytes()
+    target, wanted = run.params["target"], run.params["page_bytes"]
+    try:
+        elf, pages = read_elf(data), page_bytes(data)
+    except FormatError as error:
+        raise ended.failure(f"{path.name} is not whole: {error}", exit_code=5) from None
+    if elf.machine != MACHINES[target] or not elf.is_library:
+        raise ended.failure(
+            f"{path.name} is no library for {target}",
+            facts=[("it is for", elf.machine)],
+            exit_code=5,
+        )
+    if ENTRY not in elf.exports:
+        raise ended.failure(f"{path.name} has no function {ENTRY}", exit_code=5)
+    if pages < wanted:
+        raise ended.failure(
+            f"{path.name} cannot be loaded where pages have {wanted >> 10} KB",
+            facts=[("its pages", f"{pages >> 10} KB")],
+            hint="an NDK from r28 on aligns libraries for it",
+            exit_code=5,
+        )
+    found = BUILD.search(data)
+    return {"page_bytes": pages, "sdk_build": found[1].decode("ascii") if found else None}

@@ -1,0 +1,150 @@
+"""One of Qualcomm's tools is run: where it is, its surroundings, and what is told when it fails.
+
+The environment is what the SDK's envsetup.sh would make of an empty one. Nothing of it is in a key:
+the SDK counts by what it is, wherever it lies.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from qnnbuild.work.run import Run, WorkError
+
+VARIABLE = "QNNBUILD_SDK_"
+"""Begins the name of the variable that says where the SDK is: JSON with root, python and ndk."""
+
+HOST = "x86_64-linux-clang"
+HOST_PATH = ("/usr/local/bin", "/usr/bin", "/bin")
+"""Where clang++, make and objcopy are looked for."""
+
+LAST_LINES = 15
+TOLD = ("PATH", "LD_LIBRARY_PATH", "PYTHONPATH", "QNN_SDK_ROOT", "LDFLAGS")
+"""What of the environment a command by hand needs."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sdk:
+    root: Path
+    python: Path
+    ndk: Path | None
+
+    def environment(self, more: Mapping[str, str] | None = None) -> dict[str, str]:
+        root = self.root
+        path = [str(root / "bin" / HOST), str(self.python.parent)]
+        path += [str(self.ndk)] if self.ndk else []
+        libraries = [str(root / "lib" / HOST), *_python_library(self.python)]
+        return {
+            "PATH": ":".join([*path, *HOST_PATH]),
+            "LD_LIBRARY_PATH": ":".join(libraries),
+            "PYTHONPATH": f"{root}/lib/python/:{root}/benchmarks/QNN/",
+            "QNN_SDK_ROOT": str(root),
+            "QAIRT_SDK_ROOT": str(root),
+            "SNPE_ROOT": str(root),
+            **({"ANDROID_NDK_ROOT": str(self.ndk)} if self.ndk else {}),
+            "HOME": str(Path("home").resolve()),
+            "TMPDIR": str(Path("tmp").resolve()),
+            "LANG": "C.UTF-8",
+            "PYTHONHASHSEED": "0",
+            "PYTHONNOUSERSITE": "1",
+            "PYTHONDONTWRITEBYTECODE": "1",
+            **(more or {}),
+        }
+
+
+def sdk_here(environ: Mapping[str, str] = os.environ) -> Sdk:
+    """The SDK that the build gave this action."""
+    told = next((value for name, value in environ.items() if name.startswith(VARIABLE)), None)
+    if told is None:
+        raise WorkError("this action was given no SDK", place="toolchain")
+    given = json.loads(told)
+    ndk = given["ndk"]
+    return Sdk(
+        root=Path(given["root"]), python=Path(given["python"]), ndk=Path(ndk) if ndk else None
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ended:
+    """How a tool ended, and all that it said. `code` is negative for a signal."""
+
+    argv: tuple[str, ...]
+    env: Mapping[str, str]
+    code: int
+    lines: tuple[str, ...]
+
+    def failure(
+        self,
+        message: str,
+        *,
+        facts: Sequence[tuple[str, str]] = (),
+        hint: str | None = None,
+        place: str = "graph",
+        exit_code: int = 4,
+    ) -> WorkError:
+        """With the tool's own last lines, and the command to repeat by hand."""
+        said = "\n".join(line for line in self.lines if line.strip()).splitlines()[-LAST_LINES:]
+        variables = [f"{name}={shlex.quote(self.env[name])}" for name in TOLD if name in self.env]
+        return WorkError(
+            message,
+            place=place,
+            facts=[
+                *facts,
+                *([("last lines", "\n".join(said))] if said else []),
+                ("by hand", " ".join([*variables, shlex.join(self.argv)])),
+            ],
+            hint=hint or "`qnnbuild shell ACTION` opens the folder in which to repeat the command",
+            exit_code=exit_code,
+        )
+
+    @property
+    def how(self) -> str:
+        return f"signal {-self.code}" if self.code < 0 else f"exit code {self.code}"
+
+
+def run_tool(
+    run: Run, sdk: Sdk, argv: Sequence[str], *, more: Mapping[str, str] | None = None
+) -> Ended:
+    """Run to the end, which must be exit code 0; its output goes to our own."""
+    filled = tuple(_filled(word, run, sdk) for word in argv)
+    env = sdk.environment(more)
+    lines: list[str] = []
+    name = _name(filled)
+    with subprocess.Popen(
+        filled, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        text=True, encoding="utf-8", errors="replace",
+    ) as process:  # fmt: skip
+        assert process.stdout is not None
+        for line in process.stdout:
+            sys.stdout.write(line)
+            lines.append(line.rstrip())
+    sys.stdout.flush()
+    ended = Ended(argv=filled, env=env, code=process.returncode, lines=tuple(lines))
+    if ended.code:
+        raise ended.failure(f"{name} failed with {ended.how}")
+    return ended
+
+
+def _name(argv: Sequence[str]) -> str:
+    tool = argv[1] if Path(argv[0]).name.startswith("python") and len(argv) > 1 else argv[0]
+    return Path(tool).name
+
+
+def _filled(word: str, run: Run, sdk: Sdk) -> str:
+    for kind, folders in (("in", run.inputs), ("out", run.outputs)):
+        for name, folder in folders.items():
+            word = word.replace(f"{{{kind}.{name}}}", folder.as_posix())
+    return word.replace("{sdk}", str(sdk.root)).replace("{python}", str(sdk.python))
+
+
+def _python_library(python: Path) -> Iterator[str]:
+    """Where libpython is, which the converters' own libraries load; /usr/lib is found anyway."""
+    folder = python.resolve().parent.parent / "lib"
+    if any(folder.glob("libpython3*.so*")) and folder != Path("/usr/lib"):
+        yield str(folder)

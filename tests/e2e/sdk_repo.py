@@ -1,0 +1,97 @@
+"""A repo of recipes for the stand-in of Qualcomm's SDK, and a model of two lengths."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from tests.e2e.small_repo import SmallRepo
+from tests.standin.lay_out import NEW, OLD, lay_out, lay_out_ndk, missing_programs
+
+CHIPS = "SM8450, SM8550, SM8750, SM8850"
+RECIPE = """\
+model: sense
+license: Apache-2.0
+toolchain: {toolchain}
+chips: [{chips}]
+variants: {{frames: [6, 10]}}
+source: {{file: "../models/{{frames}}.onnx"}}
+graphs:
+  model:
+    inputs: {{x: {{dtype: float32, layout: NTF}}, prompt: {{dtype: int32}}}}
+    outputs: [logits]
+    precision: w8a16
+    calibration: {{random: 2}}
+    options:
+      qairt:
+        library: {{targets: [aarch64-android]}}
+        htp: {{hvx_threads: 4, perf_profile: burst}}
+"""
+SETTINGS = """\
+toolchains:
+  qairt-2.40:
+    root: ${{SDK_240}}
+    python: {python}
+    ndk: {ndk}
+  qairt-2.49:
+    root: {new}
+    python: {python}
+"""
+
+
+class SdkRepo(SmallRepo):
+    """Two versions of the stand-in side by side."""
+
+    old: Path
+    new: Path
+
+    def sense(self, *, toolchain: str = "qairt-2.40", chips: str = CHIPS) -> None:
+        self.write("recipes/sense.yaml", RECIPE.format(toolchain=toolchain, chips=chips))
+
+    def write(self, name: str, text: str) -> None:
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+def sdk_repo(folder: Path) -> SdkRepo:
+    if missing := missing_programs():
+        pytest.skip(f"model libraries are really compiled; not on this machine: {missing}")
+    made = SmallRepo.make(folder / "repo", QNNBUILD_STORE=str(folder / "store"))
+    repo = SdkRepo(made.root, made.env)
+    repo.old, repo.new = lay_out(folder, OLD), lay_out(folder, NEW)
+    repo.env["SDK_240"] = str(repo.old)
+    ndk = lay_out_ndk(folder)
+    repo.write("qnnbuild.yaml", SETTINGS.format(python=sys.executable, ndk=ndk, new=repo.new))
+    for frames in (6, 10):
+        path = repo.root / "models" / f"{frames}.onnx"
+        path.parent.mkdir(exist_ok=True)
+        save_model(path, frames)
+    repo.sense()
+    return repo
+
+
+def save_model(path: Path, frames: int) -> None:
+    """[1, frames, 8] and 8 numbers, added and multiplied."""
+    weights = np.linspace(-1, 1, 32, dtype=np.float32).reshape(8, 4)
+    graph = helper.make_graph(
+        [
+            helper.make_node("Cast", ["prompt"], ["floats"], name="cast", to=TensorProto.FLOAT),
+            helper.make_node("Add", ["x", "floats"], ["sum"], name="add"),
+            helper.make_node("MatMul", ["sum", "w"], ["logits"], name="/layer.0/MatMul"),
+        ],
+        "g",
+        [
+            helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, frames, 8]),
+            helper.make_tensor_value_info("prompt", TensorProto.INT32, [8]),
+        ],
+        [helper.make_tensor_value_info("logits", TensorProto.FLOAT, [1, frames, 4])],
+        [numpy_helper.from_array(weights, "w")],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    onnx.save(model, path)

@@ -1,0 +1,177 @@
+"""Qualcomm's SDK as a toolchain, on the stand-in: what a build runs, and what each failure says."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.sdk_repo import CHIPS, SdkRepo, sdk_repo
+from tests.e2e.small_repo import Done
+from tests.standin.lay_out import turn
+
+pytestmark = pytest.mark.slow
+
+ONE = "context/sense/model/6@SM8750"
+
+
+def steps(done: Done) -> dict[str, int]:
+    return dict(Counter(name.partition("/")[0] for name in done.ran))
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[SdkRepo, Done]:
+    repo = sdk_repo(tmp_path_factory.mktemp("qairt"))
+    return repo, repo.doit()
+
+
+def test_two_lengths_for_four_chips_are_two_converts_four_libraries_and_eight_contexts(built):
+    _, done = built
+
+    assert done.code == 0, done.err
+    assert {name: steps(done)[name] for name in ("convert", "library", "context", "bundle")} == {
+        "convert": 2,
+        "library": 4,
+        "context": 8,
+        "bundle": 8,
+    }
+
+
+def test_a_second_run_runs_nothing_and_a_new_chip_two_contexts(built):
+    repo, _ = built
+
+    again = repo.doit()
+    repo.sense(chips=f"{CHIPS}, SM8650")
+    added = repo.doit()
+    repo.sense()
+
+    assert again.ran == []
+    assert steps(added) == {"context": 2, "bundle": 2}
+
+
+def test_another_version_beside_it_has_its_own_chain_and_the_old_one_stays(built):
+    repo, _ = built
+    repo.write("recipes/newer.yaml", (repo.root / "recipes/sense.yaml").read_text().replace(
+        "model: sense", "model: newer").replace("qairt-2.40", "qairt-2.49").replace(
+        "library: {targets: [aarch64-android]}", ""))  # fmt: skip
+
+    done = repo.doit()
+    (repo.root / "recipes/newer.yaml").unlink()
+
+    assert all("/newer/" in name or name.startswith("bundle/newer/") for name in done.ran)
+    assert (steps(done)["convert"], steps(done)["library"], steps(done)["context"]) == (2, 2, 8)
+    facts = json.loads((repo.root / "build/newer/6/SM8750/manifest.json").read_text())
+    assert facts["graphs"]["model"]["context"]["sdk_build"].startswith("v2.49.0.260730")
+
+
+def test_a_bundle_tells_what_was_read_back_and_how_the_device_runs_it(built):
+    repo, _ = built
+
+    graph = json.loads((repo.root / "build/sense/6/SM8750/manifest.json").read_text())["graphs"][
+        "model"
+    ]
+
+    assert graph["context"]["chip"] == {
+        "arch": 79, "hvx_threads": 4, "soc_model": 69, "vtcm_mb": 8,
+    }  # fmt: skip
+    assert graph["context"]["settings"]["O"] == 3
+    assert [one["dtype"] for one in graph["context"]["inputs"]] == ["uint16", "int32"]
+    assert graph["run"]["htp"]["devices"][0]["cores"] == [{"core_id": 0, "perf_profile": "burst"}]
+
+
+def test_the_sdk_in_another_folder_changes_nothing(built, tmp_path: Path):
+    repo, _ = built
+    elsewhere = tmp_path / "elsewhere"
+    repo.old.rename(elsewhere)
+
+    done = repo.doit(env={"SDK_240": str(elsewhere)})
+    elsewhere.rename(repo.old)
+
+    assert done.code == 0, done.err
+    assert done.ran == []
+
+
+@pytest.fixture
+def fresh(tmp_path: Path) -> SdkRepo:
+    return sdk_repo(tmp_path)
+
+
+def test_an_sdk_that_is_not_there_is_told_with_its_place(fresh: SdkRepo):
+    assert fresh.qnnbuild("plan").code == 0
+
+    done = fresh.doit("convert/sense/model/6+w8a16", env={"SDK_240": ""})
+
+    assert done.code != 0
+    said = done.out + done.err
+    assert "qnnbuild.yaml:2:3" in said
+    assert "the environment variable SDK_240 is not set" in said
+
+
+def test_an_sdk_of_another_version_is_told(fresh: SdkRepo):
+    done = fresh.doit("convert/sense/model/6+w8a16", env={"SDK_240": str(fresh.new)})
+
+    assert "the toolchain qairt-2.40 is not here: the SDK is 2.49.0" in done.out + done.err
+
+
+@pytest.mark.parametrize(
+    ("tool", "how", "action", "said"),
+    [
+        (
+            "qnn-onnx-converter",
+            "abrupt",
+            "convert/sense/model/6+w8a16",
+            "qnn-onnx-converter ended without a word that it is complete",
+        ),
+        (
+            "qnn-context-binary-generator",
+            "segfault",
+            ONE,
+            "qnn-context-binary-generator failed with signal 11",
+        ),
+        (
+            "qnn-context-binary-generator",
+            "finalize",
+            ONE,
+            "qnn-context-binary-generator failed with exit code",
+        ),
+        ("context_limit_kb", 1, ONE, "qnn-context-binary-generator failed with exit code"),
+    ],
+)
+def test_a_tool_that_fails_is_told_with_its_last_lines_and_its_command(
+    fresh: SdkRepo, tool: str, how: object, action: str, said: str
+):
+    turn(fresh.old, tool, how)
+
+    done = fresh.doit(action)
+    told = done.out + done.err
+
+    assert done.code != 0
+    assert said in told
+    assert "by hand" in told
+    assert "LD_LIBRARY_PATH=" in told
+    assert "recipes/sense.yaml:" in told
+
+
+def test_a_number_of_the_chip_that_the_binary_lost_is_no_mistake(fresh: SdkRepo):
+    turn(fresh.old, "soc_model_is_lost", True)
+
+    assert fresh.doit(ONE).code == 0
+
+
+def test_settings_that_did_not_count_are_an_error(fresh: SdkRepo):
+    """The generator as it is when it does not find its settings: it says nothing and ends well."""
+    tool = fresh.old / "bin/x86_64-linux-clang/qnn-context-binary-generator"
+    text = tool.read_text().replace(
+        "main(sys.argv[1:], root)",
+        "main([w for w in sys.argv[1:] if w != '--config_file' and not w.endswith('.json')], root)",
+    )
+    tool.write_text(text)
+
+    done = fresh.doit(ONE)
+    told = done.out + done.err
+
+    assert "the binary is not what was asked for: settings did not count" in told
+    assert "v68, asked for v79" in told
+    assert "0, asked for 3" in told

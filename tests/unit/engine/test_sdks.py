@@ -1,0 +1,135 @@
+"""Where SDKs are, and what of them counts in a key."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from qnnbuild.actions.action import Action
+from qnnbuild.engine.identity import Identity
+from qnnbuild.engine.sdks import PARTS, Sdks
+from qnnbuild.engine.stats import Stats
+from qnnbuild.errors import Span, ToolError
+from qnnbuild.model.sdks import Sdk
+
+SPAN = Span(file="qnnbuild.yaml", line=2, column=3)
+SDK = Sdk(name="qairt-2.40", root="${SDK}/2.40", python="py/bin/python", span=SPAN)
+HOST = "x86_64-linux-clang"
+
+
+def write(path: Path, text: str = "x") -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+@pytest.fixture
+def top(tmp_path: Path) -> Path:
+    root = tmp_path / "sdks" / "2.40"
+    write(root / "sdk.yaml", "version: 2.40.0.251030\n")
+    for part in PARTS.values():
+        for name in part.needed:
+            write(root / name)
+    write(root / "lib/python/qti/a.py")
+    write(tmp_path / "py/bin/python")
+    write(tmp_path / "py/lib/python3.10/site-packages/onnx-1.17.0.dist-info/METADATA")
+    write(tmp_path / "ndk/source.properties", "Pkg.Revision = 29.0\n")
+    return tmp_path
+
+
+def sdks(top: Path, sdk: Sdk = SDK, **environ: str) -> Sdks:
+    return Sdks({sdk.name: sdk}, top, Stats(), {"SDK": "sdks", **environ})
+
+
+def said(found: Sdks, word: str = "qairt-2.40/converter") -> str:
+    with pytest.raises(ToolError) as caught:
+        found.measure(word)
+    assert caught.value.problems[0].at == SPAN
+    return caught.value.problems[0].message.removeprefix("the toolchain qairt-2.40 is not here: ")
+
+
+def test_a_part_is_the_version_and_what_does_the_work(top: Path) -> None:
+    before = sdks(top).measure("qairt-2.40/converter")
+
+    assert before.startswith("2.40.0.251030 sha256:")
+    write(top / f"sdks/2.40/lib/{HOST}/libQnnHtp.so", "other")
+    assert sdks(top).measure("qairt-2.40/converter") == before
+    write(top / "sdks/2.40/lib/python/qti/a.py", "other")
+    assert sdks(top).measure("qairt-2.40/converter") != before
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        "sdks/2.40/bin/x86_64-linux-clang/qnn-onnx-converter",
+        "py/bin/python",
+        "py/lib/python3.10/site-packages/onnx-1.18.0.dist-info/METADATA",
+    ],
+)
+def test_what_converts_counts(top: Path, changed: str) -> None:
+    before = sdks(top).measure("qairt-2.40/converter")
+
+    write(top / changed, "other text")
+
+    assert sdks(top).measure("qairt-2.40/converter") != before
+
+
+def test_where_it_lies_and_what_python_compiled_do_not(top: Path) -> None:
+    before = sdks(top).measure("qairt-2.40/context")
+    write(top / "sdks/2.40/lib/python/qti/__pycache__/a.cpython-310.pyc")
+    converter = sdks(top).measure("qairt-2.40/converter")
+
+    (top / "sdks").rename(top / "moved")
+
+    assert sdks(top, SDK=str(top / "moved")).measure("qairt-2.40/context") == before
+    assert sdks(top, SDK="moved").measure("qairt-2.40/converter") == converter
+
+
+def test_an_action_is_told_where_it_is(top: Path) -> None:
+    with_ndk = replace(SDK, ndk="ndk")
+
+    assert {name: json.loads(told) for name, told in sdks(top, with_ndk).variables().items()} == {
+        "QNNBUILD_SDK_qairt-2.40": {
+            "root": str(top / "sdks/2.40"),
+            "python": str(top / "py/bin/python"),
+            "ndk": str(top / "ndk"),
+        }
+    }
+    assert sdks(top, SDK="nowhere").variables() == {}
+
+
+def test_what_is_missing_is_told(top: Path) -> None:
+    assert said(sdks(top, SDK="")) == "the environment variable SDK is not set"
+    assert said(sdks(top, SDK="nowhere")) == "there is no such folder"
+    assert said(sdks(top, replace(SDK, python="no/python"))) == (
+        "its Python 'no/python' is not on this machine"
+    )
+    assert said(sdks(top, replace(SDK, python="no-such-python"))) == (
+        "its Python 'no-such-python' is not on this machine"
+    )
+    assert said(sdks(top), "qairt-2.40/library/aarch64-android") in (
+        "there is no Android NDK for it",
+        "make is not on this machine",
+    )
+    (top / f"sdks/2.40/lib/{HOST}/libQnnHtp.so").unlink()
+    assert said(sdks(top), "qairt-2.40/context") == f"lib/{HOST}/libQnnHtp.so is not in it"
+
+
+def test_a_folder_of_another_version_is_refused(top: Path) -> None:
+    write(top / "sdks/2.40/sdk.yaml", "version: 2.42.0\n")
+    assert said(sdks(top)) == "the SDK is 2.42.0"
+    write(top / "sdks/2.40/sdk.yaml", "onnx: 1\n")
+    assert said(sdks(top)).startswith("sdk.yaml says no version")
+
+
+def test_files_that_count_are_looked_at_before_a_build(top: Path) -> None:
+    action = Action(
+        name="a", step="context", argv=("x",), outputs=("o",), tools=("qairt:qairt-2.40/context",)
+    )
+    found = set(Identity(Stats(), sdks(top)).files(action))
+
+    assert top / "sdks/2.40/sdk.yaml" in found
+    assert top / f"sdks/2.40/lib/{HOST}/libQnnHtp.so" in found
+    assert set(Identity(Stats(), sdks(top, SDK="nowhere")).files(action)) == set()
