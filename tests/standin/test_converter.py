@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import tarfile
 
+import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper
 
+from tests import libraries
 from tests.standin.lay_out import NEW, OLD, turn
 from tests.standin.running import Sdk, save_model, sdk
 
@@ -197,6 +199,20 @@ def test_whole_numbers_of_64_bits_become_32(tools: Sdk):
 
     assert tools.convert(model="ids.onnx").rc == 0
     assert net_tensor(tools, "ids")["data_type"] == 0x32
+
+
+def test_ones_own_operators_need_their_description(tools: Sdk):
+    onnx.save(libraries.model(), tools.cwd / "own.onnx")
+    for name in "ab":
+        np.ones(libraries.SHAPE, np.float32).tofile(tools.cwd / f"{name}.raw")
+    (tools.cwd / "own.txt").write_text("a.raw b.raw\n")
+
+    refused = tools.convert(model="own.onnx")
+    done = tools.convert("-opc", "MyAdd.xml", "--input_list", "own.txt", model="own.onnx")
+
+    assert (refused.rc, "registered for op type(s): MyAdd" in refused.out) == (1, True)
+    assert done.rc == 0
+    assert net_tensor(tools, "d")["data_type"] == 1032
 
 
 def test_a_dry_run_writes_nothing(tools: Sdk):

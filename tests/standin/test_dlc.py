@@ -7,6 +7,7 @@ import pytest
 from qnnbuild.formats.dlc import read_dlc
 from tests.standin.lay_out import HOST, NEW, OLD, turn
 from tests.standin.running import Sdk, configured, htp, sdk
+from tests.unit.formats.samples import ONE_GRAPH, sample
 
 OLDER = "2.26.0.240828"
 DLC_LIBRARY = f"lib/{HOST}/libQnnModelDlc.so"
@@ -122,7 +123,26 @@ def test_the_quantizers_default_name_is_beside_its_input(tools: Sdk):
     assert (tools.cwd / "m_fp32_quantized.dlc").is_file()
 
 
-def test_the_reader_of_dlcs_sees_one(tools: Sdk):
+def test_the_reader_of_real_dlcs_reads_these_too(tools: Sdk):
     assert convert(tools).rc == 0
 
-    assert read_dlc(memoryview((tools.cwd / "m_fp32.dlc").read_bytes())).kind == "DLC"
+    facts = read_dlc(memoryview((tools.cwd / "m_fp32.dlc").read_bytes()))
+
+    assert facts.converter == "qairt-converter v2.40.0.251030114326_189385"
+    (graph,) = facts.graphs
+    assert (graph.name, graph.operators) == ("m_fp32", (("MatMul", 1), ("Relu", 1)))
+    assert [(t.name, t.dtype, t.shape) for t in graph.inputs] == [("x", "float32", (1, 6, 8))]
+    assert [t.name for t in graph.outputs] == ["y"]
+
+
+def test_a_real_dlc_becomes_a_context_but_cannot_be_run(tools: Sdk):
+    (tools.cwd / "real.dlc").write_bytes(sample("quantized.dlc"))
+    words = ("--dlc_path", "real.dlc", "--binary_file", "real")
+    assert tools.generate(*words, model=str(tools.root / DLC_LIBRARY)).rc == 0
+    binary = ("--retrieve_context", "ctx/real.bin", "--backend=libQnnHtp.so")
+
+    names = [graph["info"]["graphName"] for graph in tools.read_back("ctx/real.bin")["graphs"]]
+    ran = tools.call("qnn-net-run", *binary, "--input_list", "list.txt")
+
+    assert names == [ONE_GRAPH]
+    assert ran.rc == 1

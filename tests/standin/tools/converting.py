@@ -21,6 +21,7 @@ from tests.standin.tools.onnx_graph import (
     describe_outputs,
     fix_shapes,
     graph_inputs,
+    own_operators,
     split,
 )
 from tests.standin.tools.release import Release
@@ -37,6 +38,7 @@ class Wanted(NamedTuple):
     outputs: Sequence[str]
     keep_layout: Sequence[str] | None  # None: of no input; empty: of all
     float_bits: int
+    packages: bool = False  # the user's own operators are described
 
 
 def graph_of(
@@ -49,6 +51,9 @@ def graph_of(
             raise RefusedError(f"Input name {given} is not an input of the model: {known}")
     fix_shapes(model, wanted.dims, wanted.symbols, wanted.batch)
     choose_outputs(model, wanted.outputs)
+    own = own_operators(model)
+    if own and not wanted.packages:
+        raise RefusedError(f"No translation registered for op type(s): {', '.join(own)}")
     keep = wanted.keep_layout
     inputs = [
         describe_input(
@@ -76,6 +81,7 @@ def graph_of(
         "nodes": [_node(node, at) for at, node in enumerate(model.graph.node)],
         "structure": structure,
         "quantized": False,
+        "own_operators": own,
         "float_bits": wanted.float_bits,
     }
     return meta, weights

@@ -98,6 +98,7 @@ def main(argv: list[str], root: Path) -> int:
             outputs=given.out_tensor_node or [],
             keep_layout=[],
             float_bits=given.float_bitwidth or 32,
+            packages=bool(given.op_package_config or given.package_name),
         )
         return _convert(given, wanted, version, root)
     except RefusedError as refused:

@@ -27,9 +27,9 @@ class Words(NamedTuple):
 Table = Mapping[int, Any]  # by field: Number, Inline, Words, str, bytes, a Table, a list of Tables
 
 
-def buffer(table: Table) -> bytes:
+def buffer(table: Table, identifier: bytes = b"") -> bytes:
     """The file: its first word says where the root table begins."""
-    out = bytearray(4)
+    out = bytearray(4) + identifier
     struct.pack_into("<I", out, 0, _table(out, table))
     return bytes(out)
 

@@ -154,6 +154,8 @@ def _graphs(values: Mapping[str, str], version: Release) -> list[Model]:
 
 def _inferred(model: Model, sample: input_list.Sample) -> dict[str, Any]:
     """A batch of several is run one by one."""
+    if "structure" not in model.meta:
+        raise RefusedError("Graph Execution failure: of this graph only the description is known")
     proto = join(model.meta["structure"], model.weights)
     counts = {len(value) for value in sample.values()}
     if len(counts) > 1:

@@ -43,6 +43,7 @@ def _wanted(parser: argparse.ArgumentParser, given: argparse.Namespace) -> Wante
         outputs=given.out_node,
         keep_layout=[name for names in kept for name in names] if kept else None,
         float_bits=given.float_bitwidth or 32,
+        packages=bool(given.op_package_config or given.package_name),
     )
 
 

@@ -30,6 +30,10 @@ def calibrate(meta: Meta, model: bytes, samples: Sequence[input_list.Sample], bi
             value = sample[tensor["name"]][0]
             see(tensor["name"], value)
             feeds[tensor["source"]] = input_list.to_source(value, tensor)
+        if meta["own_operators"]:  # only the operator package could run them
+            for tensor in meta["outputs"]:
+                see(tensor["name"], np.array([-1.0, 1.0]))
+            continue
         made = run(model, feeds)
         for tensor in meta["outputs"]:
             see(tensor["name"], made[tensor["source"]])
