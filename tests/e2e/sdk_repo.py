@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +12,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from tests.e2e.small_repo import SmallRepo
+from tests.e2e.small_repo import REPO, Done, SmallRepo
 from tests.standin.lay_out import NEW, OLD, lay_out, lay_out_ndk, missing_programs
 
 CHIPS = "SM8450, SM8550, SM8750, SM8850"
@@ -49,6 +51,17 @@ class SdkRepo(SmallRepo):
 
     old: Path
     new: Path
+
+    def run(
+        self, argv: Sequence[str], *, below: str = "", env: Mapping[str, str] | None = None
+    ) -> Done:
+        """The SDK's tools may end with a traceback, which is told then; our own code may not."""
+        done = subprocess.run(
+            argv, cwd=self.root / below, env={**self.env, **(env or {})}, text=True,
+            stdin=subprocess.DEVNULL, capture_output=True, timeout=self.timeout_s, check=False,
+        )  # fmt: skip
+        assert f'File "{REPO}' not in done.stderr + done.stdout, done.stderr + done.stdout
+        return Done(done.returncode, done.stdout, done.stderr)
 
     def sense(self, *, toolchain: str = "qairt-2.40", chips: str = CHIPS) -> None:
         self.write("recipes/sense.yaml", RECIPE.format(toolchain=toolchain, chips=chips))

@@ -116,43 +116,83 @@ def test_an_sdk_of_another_version_is_told(fresh: SdkRepo):
     assert "the toolchain qairt-2.40 is not here: the SDK is 2.49.0" in done.out + done.err
 
 
-@pytest.mark.parametrize(
-    ("tool", "how", "action", "said"),
-    [
-        (
-            "qnn-onnx-converter",
-            "abrupt",
-            "convert/sense/model/6+w8a16",
-            "qnn-onnx-converter ended without a word that it is complete",
-        ),
-        (
-            "qnn-context-binary-generator",
-            "segfault",
-            ONE,
-            "qnn-context-binary-generator failed with signal 11",
-        ),
-        (
-            "qnn-context-binary-generator",
-            "finalize",
-            ONE,
-            "qnn-context-binary-generator failed with exit code",
-        ),
-        ("context_limit_kb", 1, ONE, "qnn-context-binary-generator failed with exit code"),
-    ],
+CONVERTER = (
+    "qnn-onnx-converter --input_network in/model/model.onnx --output_path out/model/model.cpp "
+    "--out_node logits --input_list input_list.txt --use_native_input_files "
+    "--input_dtype x float32 --input_dtype prompt int32 --act_bitwidth 16 --bias_bitwidth 32 "
+    "--input_layout x NTF"
 )
+LIBRARY = (
+    "qnn-model-lib-generator -c in/model/model.cpp -b in/model/model.bin -t x86_64-linux-clang "
+    "-l model -o out/library"
+)
+CONTEXT = (
+    "libQnnHtp.so --model in/library/x86_64-linux-clang/libmodel.so --output_dir out/context "
+    "--binary_file model --config_file htp/htp_backend_extensions.json"
+)
+CONVERT_ONE = "convert/sense/model/6+w8a16"
+LIBRARY_ONE = "library/sense/model/6/x86_64-linux-clang"
+
+
+@pytest.mark.parametrize(
+    ("switch", "action", "said", "command"),
+    [
+        (("qnn-onnx-converter", "abrupt"), CONVERT_ONE, "ended without a word that it is complete",
+         CONVERTER),
+        (("link_limit", 1), LIBRARY_ONE, "lib-generator failed with exit code 1", LIBRARY),
+        (("qnn-context-binary-generator", "segfault"), ONE, "failed with signal 11", CONTEXT),
+        (("qnn-context-binary-generator", "finalize"), ONE, "failed with exit code", CONTEXT),
+        (("context_limit_kb", 1), ONE, "failed with exit code", CONTEXT),
+    ],
+)  # fmt: skip
 def test_a_tool_that_fails_is_told_with_its_last_lines_and_its_command(
-    fresh: SdkRepo, tool: str, how: object, action: str, said: str
+    fresh: SdkRepo, switch: tuple[str, object], action: str, said: str, command: str
 ):
-    turn(fresh.old, tool, how)
+    turn(fresh.old, *switch)
 
     done = fresh.doit(action)
     told = done.out + done.err
 
     assert done.code != 0
     assert said in told
-    assert "by hand" in told
+    assert command in " ".join(told.split())
     assert "LD_LIBRARY_PATH=" in told
     assert "recipes/sense.yaml:" in told
+
+
+SHARED = """\
+model: pair
+license: MIT
+toolchain: qairt-2.40
+chips: [SM8750]
+context: {share_weights: graphs}
+graphs:
+  enc:
+    source: {file: "../models/6.onnx"}
+    precision: w8a16
+    calibration: {random: 2}
+  joint-step:
+    source: {file: "../models/10.onnx"}
+    precision: fp16
+    options: {qairt: {htp: {O: 2, vtcm_mb: 4}}}
+"""
+
+
+def test_graphs_that_share_weights_are_one_binary_with_settings_each(fresh: SdkRepo):
+    """The input without a layout is channel-last in the binary, and so are its samples."""
+    fresh.write("recipes/sense.yaml", SHARED)
+
+    done = fresh.doit()
+    folder = fresh.root / "build/pair/SM8750"
+    graphs = json.loads((folder / "manifest.json").read_text())["graphs"]
+
+    assert done.code == 0, done.err
+    assert [path.name for path in folder.glob("*.bin")] == ["enc.bin"]
+    assert graphs["enc"]["context"]["graphs_in_binary"] == ["enc", "joint_step"]
+    told = {name: one["context"] for name, one in graphs.items()}
+    assert [(c["settings"]["O"], c["chip"]["vtcm_mb"]) for c in told.values()] == [(3, 8), (2, 4)]
+    assert graphs["enc"]["quantization"]["layouts"]["x"] == [0, 2, 1]
+    assert told["enc"]["inputs"][0]["shape"] == [1, 8, 6]
 
 
 def test_a_library_for_small_pages_is_refused_for_android(fresh: SdkRepo, tmp_path: Path):

@@ -45,11 +45,19 @@ def wrong(found: ReadContext, version: str = "2.40.0.251030") -> dict[str, str]:
     return facts
 
 
-def test_what_was_asked_for_is_good() -> None:
-    run = Run(params=PARAMS, inputs={}, outputs={})
+@pytest.mark.parametrize(
+    ("found", "version"),
+    [(GOOD, "2.40.0"), (replace(GOOD, soc_model=0), "2.40.0.251030")],
+    ids=["as asked for", "a number of the chip that got lost"],
+)
+def test_what_was_asked_for_is_good(found: ReadContext, version: str) -> None:
+    told = [
+        *qairt_context._graphs_wrong(PARAMS["members"], found),
+        *qairt_context._chip_wrong(PARAMS, found),
+    ]
 
-    qairt_context._check(run, GOOD, ENDED, "2.40.0")
-    qairt_context._check(run, replace(GOOD, soc_model=0), ENDED, "2.40.0.251030")
+    assert told == []
+    qairt_context._check(Run(params=PARAMS, inputs={}, outputs={}), found, ENDED, version)
 
 
 def test_the_defaults_of_a_file_that_did_not_count_are_told() -> None:
