@@ -8,7 +8,6 @@ no such file, so what runs instead is each chip's single binary; facts have thei
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,18 +15,15 @@ from typing import Any
 
 import onnx
 
-from qnnbuild.digest import digest_file
 from qnnbuild.formats.any_file import read_any
 from qnnbuild.formats.ctx_onnx import CtxOnnxFacts
 from qnnbuild.formats.format_error import FormatError
 from qnnbuild.formats.multi_chip import ChipRecord, MultiChip, dates, read_multi_chip
-from qnnbuild.work.context_ort import MODEL, Story, compile_wanted, prepared_facts
-from qnnbuild.work.node_prefix import prefix_nodes
-from qnnbuild.work.ort_log import refused_options
-from qnnbuild.work.ort_session import create
+from qnnbuild.work.context_facts import chip_facts, cpu_facts, file_facts, maker_facts, write_facts
+from qnnbuild.work.context_ort import compile_now, compile_wanted
 from qnnbuild.work.own_libraries import put_libraries
-from qnnbuild.work.read_back import border_as_json, check_border_of, not_good
-from qnnbuild.work.run import Run, WorkError
+from qnnbuild.work.read_back import check_border_of, not_good
+from qnnbuild.work.run import Run
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,16 +45,7 @@ def context(run: Run) -> None:
     name = f"{params['graph']}_ctx.onnx"
     put_libraries(run, folder)
     wanted = compile_wanted(folder, {**params, "soc_model": _listed(params)}, name)
-    outcome = create(wanted, Path("compile.log"))
-    run.peak_bytes = outcome.peak_bytes
-    sys.stderr.write(outcome.log)
-    prepared, nodes = prepared_facts(folder / MODEL)
-    story = Story(run=run, wanted=wanted, nodes=nodes)
-    if not outcome.created:
-        raise story.failure(outcome)
-    for line in refused_options(outcome.log):
-        raise WorkError(f"the compiler did not take an option: {line}", place="options")
-    prefix_nodes(folder / name, params.get("node_name_prefix", ""))
+    story, prepared = compile_now(run, wanted, name)
     made = _read_back(folder, name)
     on_cpu = story.on_cpu(made.ctx, folder / name)
     _check_chips(made.binary, params["chips"])
@@ -66,15 +53,12 @@ def context(run: Run) -> None:
     check_border_of(made.ctx, prepared)
     facts = {
         **_facts(params, made),
-        "nodes": len(nodes),
-        "cpu_nodes": [
-            {"node": node.name, "operator": node.operator, "reason": node.reason} for node in on_cpu
-        ],
+        "nodes": len(story.names),
+        "cpu_nodes": cpu_facts(on_cpu),
         "cpu_share_of_multiply_adds": story.cpu_share,
         "shared": _saving(run, made),
     }
-    text = json.dumps(facts, indent=1, ensure_ascii=False, sort_keys=True)
-    (run.outputs["facts"] / f"{params['graph']}.json").write_text(text + "\n", encoding="utf-8")
+    write_facts(run, params["graph"], facts)
     for path in made.files:
         path.rename(run.outputs["context"] / path.name)
 
@@ -172,7 +156,6 @@ def _sdk(record: ChipRecord) -> str:
 
 
 def _facts(params: Mapping[str, Any], made: Made) -> dict[str, Any]:
-    first = made.binary.chips[0].context
     return {
         "graph": params["graph"],
         "chips": [
@@ -180,35 +163,20 @@ def _facts(params: Mapping[str, Any], made: Made) -> dict[str, Any]:
             for chip, record in zip(params["chips"], made.binary.chips, strict=True)
         ],
         "shared_weights": sum(made.binary.shared.values()),
-        "sdk_build": first.sdk_build,
-        "core_api": first.core_api,
-        "backend_api": first.backend_api,
-        "blob_version": first.blob_version,
+        **maker_facts(made.binary.chips[0].context),
         "options": dict(params["options"]),
         "embedded": bool(params["embed"]),
-        "ep_context_nodes": len(made.ctx.nodes),
-        "graphs_in_binary": [graph.name for graph in first.graphs],
-        "inputs": border_as_json(made.ctx.onnx.inputs),
-        "outputs": border_as_json(made.ctx.onnx.outputs),
-        "files": {
-            path.name: {"digest": digest_file(path), "size": path.stat().st_size}
-            for path in made.files
-        },
+        **file_facts(made.ctx, made.files),
     }
 
 
 def _chip(record: ChipRecord) -> dict[str, Any]:
-    context = record.context
     return {
         "record": record.name,
-        "bytes": context.size,
+        "bytes": record.context.size,
         "own_weights": record.own_weights,
-        "soc_model": context.soc_model,
-        "soc_type": context.soc_type,
-        "arch": context.arch,
-        "vtcm_mb": context.vtcm_mb,
-        "hvx_threads": context.hvx_threads,
-        "settings": dict(context.settings),
+        **chip_facts(record.context),
+        "settings": dict(record.context.settings),
     }
 
 

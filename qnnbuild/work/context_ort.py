@@ -11,9 +11,9 @@ from typing import Any
 
 import onnx
 
-from qnnbuild.digest import digest_file
 from qnnbuild.formats.ctx_onnx import CtxOnnxFacts
 from qnnbuild.formats.onnx_file import NodeFacts, OnnxFacts, read_model
+from qnnbuild.work.context_facts import chip_facts, cpu_facts, file_facts, maker_facts, write_facts
 from qnnbuild.work.multiply_adds import multiply_adds, share_of
 from qnnbuild.work.node_prefix import NODE_PREFIX, prefix_nodes
 from qnnbuild.work.ort_failure import explain, node_facts
@@ -28,7 +28,6 @@ from qnnbuild.work.own_libraries import (
 )
 from qnnbuild.work.read_back import (
     Compiled,
-    border_as_json,
     check_borders,
     check_chip,
     check_graphs,
@@ -50,16 +49,7 @@ def context(run: Run) -> None:
     name = f"{run.params['graph']}_ctx.onnx"
     put_libraries(run, folder)
     wanted = compile_wanted(folder, run.params, name)
-    outcome = create(wanted, Path("compile.log"))
-    run.peak_bytes = outcome.peak_bytes
-    sys.stderr.write(outcome.log)
-    prepared, nodes = prepared_facts(folder / MODEL)
-    story = Story(run=run, wanted=wanted, nodes=nodes)
-    if not outcome.created:
-        raise story.failure(outcome)
-    for line in refused_options(outcome.log):
-        raise WorkError(f"the compiler did not take an option: {line}", place="options")
-    prefix_nodes(folder / name, run.params.get("node_name_prefix", ""))
+    story, prepared = compile_now(run, wanted, name)
     compiled = read_back(folder, name)
     on_cpu = story.on_cpu(compiled.ctx, folder / name)
     check_chip(compiled, run.params["soc_model"], run.params["reads_back"])
@@ -67,14 +57,27 @@ def context(run: Run) -> None:
     check_borders(compiled, prepared)
     load_again(folder, name, run.params)
     facts = {
-        **_facts(run.params, compiled, len(nodes), on_cpu),
+        **_facts(run.params, compiled, story, on_cpu),
         "cpu_share_of_multiply_adds": story.cpu_share,
     }
-    text = json.dumps(facts, indent=1, ensure_ascii=False, sort_keys=True)
-    told = run.outputs["facts"] / f"{run.params['graph']}.json"
-    told.write_text(text + "\n", encoding="utf-8")
+    write_facts(run, run.params["graph"], facts)
     for path in compiled.files:
         path.rename(run.outputs["context"] / path.name)
+
+
+def compile_now(run: Run, wanted: Wanted, ctx_name: str) -> tuple[Story, OnnxFacts]:
+    """Have the session made; a WorkError in the user's words where it is not."""
+    outcome = create(wanted, Path("compile.log"))
+    run.peak_bytes = outcome.peak_bytes
+    sys.stderr.write(outcome.log)
+    prepared, nodes = prepared_facts(wanted.folder / wanted.model)
+    story = Story(run=run, wanted=wanted, nodes=nodes)
+    if not outcome.created:
+        raise story.failure(outcome)
+    for line in refused_options(outcome.log):
+        raise WorkError(f"the compiler did not take an option: {line}", place="options")
+    prefix_nodes(wanted.folder / ctx_name, run.params.get("node_name_prefix", ""))
+    return story, prepared
 
 
 def compile_wanted(
@@ -206,35 +209,17 @@ class Story:
 
 
 def _facts(
-    params: Mapping[str, Any], compiled: Compiled, nodes: int, on_cpu: Sequence[Refused]
+    params: Mapping[str, Any], compiled: Compiled, story: Story, on_cpu: Sequence[Refused]
 ) -> dict[str, Any]:
     binary = compiled.binary
     return {
         "graph": params["graph"],
-        "chip": {
-            "soc_model": binary.soc_model,
-            "soc_type": binary.soc_type,
-            "arch": binary.arch,
-            "vtcm_mb": binary.vtcm_mb,
-            "hvx_threads": binary.hvx_threads,
-        },
-        "sdk_build": binary.sdk_build,
-        "core_api": binary.core_api,
-        "backend_api": binary.backend_api,
-        "blob_version": binary.blob_version,
+        "chip": chip_facts(binary),
+        **maker_facts(binary),
         "settings": dict(binary.settings),
         "options": dict(params["options"]),
         "embedded": bool(params["embed"]),
-        "ep_context_nodes": len(compiled.ctx.nodes),
-        "graphs_in_binary": [graph.name for graph in binary.graphs],
-        "nodes": nodes,
-        "cpu_nodes": [
-            {"node": node.name, "operator": node.operator, "reason": node.reason} for node in on_cpu
-        ],
-        "inputs": border_as_json(compiled.ctx.onnx.inputs),
-        "outputs": border_as_json(compiled.ctx.onnx.outputs),
-        "files": {
-            path.name: {"digest": digest_file(path), "size": path.stat().st_size}
-            for path in compiled.files
-        },
+        "nodes": len(story.names),
+        "cpu_nodes": cpu_facts(on_cpu),
+        **file_facts(compiled.ctx, compiled.files),
     }

@@ -12,13 +12,13 @@ from typing import Any
 import onnx
 from onnx import ModelProto
 
-from qnnbuild.digest import digest_file
 from qnnbuild.formats.context_binary import ContextFacts
+from qnnbuild.work.context_facts import chip_facts, file_facts, maker_facts
 from qnnbuild.work.made_elsewhere import read_compiled
 from qnnbuild.work.made_files import COMPILED, MADE
 from qnnbuild.work.node_prefix import prefix_nodes
 from qnnbuild.work.ort_session import Wanted, create
-from qnnbuild.work.read_back import Compiled, border_as_json, check_graphs, read_back
+from qnnbuild.work.read_back import Compiled, check_graphs, read_back
 from qnnbuild.work.run import Run, WorkError
 from qnnbuild.work.wrap import WRAPPER
 
@@ -119,32 +119,16 @@ def _facts(params: Mapping[str, Any], stem: str, compiled: Compiled) -> dict[str
     outer = [node for node in _nodes(compiled) if node["operator"] != "EPContext"]
     return {
         "graph": params["graphs"][stem]["graph"],
-        "chip": {
-            "soc_model": binary.soc_model,
-            "soc_type": binary.soc_type,
-            "arch": binary.arch,
-            "vtcm_mb": binary.vtcm_mb,
-            "hvx_threads": binary.hvx_threads,
-        },
-        "sdk_build": binary.sdk_build,
-        "core_api": binary.core_api,
-        "backend_api": binary.backend_api,
-        "blob_version": binary.blob_version,
+        "chip": chip_facts(binary),
+        **maker_facts(binary),
         "settings": dict(binary.settings),
         "options": {},
         "embedded": bool(params["embed"]),
         "loaded": params["graphs"][stem]["load"],
-        "ep_context_nodes": len(ctx.nodes),
-        "graphs_in_binary": [graph.name for graph in binary.graphs],
         "nodes": 1 + len(outer),
         "cpu_nodes": outer,
         "cpu_share_of_multiply_adds": 0.0,
-        "inputs": border_as_json(ctx.onnx.inputs),
-        "outputs": border_as_json(ctx.onnx.outputs),
-        "files": {
-            path.name: {"digest": digest_file(path), "size": path.stat().st_size}
-            for path in compiled.files
-        },
+        **file_facts(ctx, compiled.files),
     }
 
 

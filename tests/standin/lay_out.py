@@ -1,8 +1,7 @@
 """Writes a stand-in of Qualcomm's SDK: a folder as the real one's archive makes it.
 
-`lay_out(folder, version)` gives the SDK's root, `lay_out_ndk(folder)` an NDK, `compilers(folder)`
-a folder for the front of PATH where the machine has no clang++. `environment(root)` is what
-envsetup.sh would set. `turn(root, name, value)` makes a tool fail as real ones do.
+`lay_out(folder, version)` gives the SDK's root, `lay_out_ndk(folder)` an NDK. `environment(root)`
+is what envsetup.sh would set. `turn(root, name, value)` makes a tool fail as real ones do.
 """
 
 from __future__ import annotations
@@ -21,6 +20,8 @@ from tests.standin.tools.release import FACTS, SWITCHES, Release, parts
 HERE = Path(__file__).parent
 OLD, NEW = "2.40.0.251030", "2.49.0.260730"
 HOST = "x86_64-linux-clang"
+SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"  # where a build looks, whatever the caller's PATH is
+COMPILERS = ("clang++", "g++", "c++")
 PACKAGE = "qti.aisw.standin"
 ARCHS = [68, 69, 73, 75, 79, 81]
 PYTHON_TOOLS = {
@@ -123,6 +124,7 @@ def lay_out(folder: Path, version: str = OLD) -> Path:
     for script in (root / "bin").iterdir():
         script.chmod(0o755)
     _tools(root)
+    _compiler(root)
     _libraries(root, facts)
     return root
 
@@ -184,19 +186,10 @@ def lay_out_ndk(folder: Path, revision: str = "29.0.14206865") -> Path:
 
 def missing_programs() -> list[str]:
     """What a model library cannot be built without on this machine."""
-    compiler = any(shutil.which(name) for name in ("clang++", "g++", "c++"))
+    compiler = any(shutil.which(name) for name in COMPILERS)
     needed = {"a C++ compiler (clang++ or g++)": compiler}
     needed |= {name: bool(shutil.which(name)) for name in ("make", "objcopy")}
     return [name for name, there in needed.items() if not there]
-
-
-def compilers(folder: Path) -> Path:
-    """A folder for PATH: empty, or with the machine's own compiler as clang++ when that is not."""
-    folder.mkdir(parents=True, exist_ok=True)
-    if shutil.which("clang++") is None:
-        other = shutil.which("g++") or shutil.which("c++")
-        _write(folder / "clang++", f'#!/bin/sh\nexec {other} "$@"\n', mode=0o755)
-    return folder
 
 
 def _tools(root: Path) -> None:
@@ -211,6 +204,15 @@ def _tools(root: Path) -> None:
             text = form.format(module=module, **python)
             _write(root / "bin" / HOST / name, text, mode=0o755)
     _write(root / "bin" / "check-python-dependency", CHECK_PYTHON.format(**python), mode=0o755)
+
+
+def _compiler(root: Path) -> None:
+    """Where the system has no clang++, the compiler that it has goes by that name in the SDK."""
+    paths = (os.environ.get("PATH"), SYSTEM_PATH)
+    if all(shutil.which("clang++", path=path) for path in paths):
+        return
+    if other := next(filter(None, map(shutil.which, COMPILERS)), None):
+        _write(root / "bin" / HOST / "clang++", f'#!/bin/sh\nexec {other} "$@"\n', mode=0o755)
 
 
 def _libraries(root: Path, facts: Release) -> None:

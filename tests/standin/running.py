@@ -101,11 +101,10 @@ class Sdk(NamedTuple):
 
 
 def sdk(folder: Path, version: str = lay_out.OLD) -> Sdk:
-    """An SDK, an NDK and a compiler on PATH, and a folder to work in with a model and samples."""
+    """An SDK, an NDK on PATH, and a folder to work in with a model and samples."""
     root = lay_out.lay_out(folder, version)
     ndk = lay_out.lay_out_ndk(folder)
-    front = f"{lay_out.compilers(folder / 'compilers')}:{ndk}"
-    base = {"PATH": f"{front}:{os.environ['PATH']}"}
+    base = {"PATH": f"{ndk}:{os.environ['PATH']}"}
     cwd = folder / "work"
     cwd.mkdir(exist_ok=True)
     save_model(cwd / "m.onnx")
