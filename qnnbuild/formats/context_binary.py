@@ -28,7 +28,7 @@ from qnnbuild.formats.tensor import GraphFacts, TensorFacts, qnn_dtype
 MAGIC = bytes.fromhex("00000002 00000003 00000000 00000001")
 LIKELY_MAGIC = re.compile(rb"\x00\x00\x00[\x01-\x0f]\x00\x00\x00[\x00-\x1f]\x00\x00\x00[\x00-\x0f]")
 DESCRIPTION_AT = 0x28
-BUILD_ID = re.compile(r"v\d+\.\d+\.\d+(\.\d+)?")
+BUILD_ID = re.compile(r"v\d+\.\d+\.\d+(\.\d+)?(_\d+)?")  # the SDK's own tools add a number
 TEXT_REACH = 16384
 MAX_SETTINGS = 256
 

@@ -116,3 +116,10 @@ def test_settings_that_differ_between_graphs_are_told_and_not_chosen():
 )  # fmt: skip
 def test_a_qnn_data_type_has_numpys_name(code: int, name: str):
     assert qnn_dtype(code) == name
+
+
+def test_the_sdks_own_tools_add_a_number_to_the_build():
+    """Of the form v2.40.0.251030114326_189385; here shortened to the sample's length."""
+    data = sample("one_graph_sm8750.bin").replace(b"v2.51.0.260929181845", b"v2.40.0.251030_18938")
+
+    assert read_context_binary(memoryview(data)).sdk_build == "v2.40.0.251030_18938"
