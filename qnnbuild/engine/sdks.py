@@ -130,7 +130,9 @@ class Sdks:
         part = PARTS[part_name]
         yield located.root / SDK_YAML
         yield from (path for _, path in self._of_sdk(located.root, part))
-        yield from (Path(found) for program in part.programs if (found := _program(program)))
+        yield from (
+            Path(found) for program in part.programs if (found := _program(program, located.root))
+        )
 
     def locate(self, name: str) -> Located:
         """Raises ToolError that says what is missing, and where it was declared."""
@@ -154,7 +156,7 @@ class Sdks:
             yield "python", self.stats.digest(located.python.resolve()) or "missing"
             yield "packages", " ".join(_packages(located.python))
         for program in part.programs:
-            found = _program(program)
+            found = _program(program, located.root)
             if found is None:
                 raise self._error(
                     located.sdk,
@@ -238,8 +240,9 @@ class Sdks:
         )
 
 
-def _program(name: str) -> str | None:
-    return shutil.which(name, path=":".join(HOST_PATH))
+def _program(name: str, root: Path) -> str | None:
+    """As an action finds it."""
+    return shutil.which(name, path=":".join((str(root / "bin" / HOST), *HOST_PATH)))
 
 
 def _packages(python: Path) -> list[str]:
