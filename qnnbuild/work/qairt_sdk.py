@@ -115,10 +115,24 @@ def run_tool(
     """Run to the end, which must be exit code 0; its output goes to our own."""
     filled = tuple(_filled(word, run, sdk) for word in argv)
     env = sdk.environment(more)
-    lines: list[str] = []
     name = _name(filled)
+    try:
+        code, lines = _run(filled, env)
+    except OSError as error:
+        raise Ended(argv=filled, env=env, code=127, lines=()).failure(
+            f"{name} cannot be started: {error.strerror}",
+            hint=f"chmod +x {filled[0]}" if isinstance(error, PermissionError) else None,
+        ) from None
+    ended = Ended(argv=filled, env=env, code=code, lines=tuple(lines))
+    if ended.code:
+        raise ended.failure(f"{name} failed with {ended.how}")
+    return ended
+
+
+def _run(argv: Sequence[str], env: Mapping[str, str]) -> tuple[int, list[str]]:
+    lines: list[str] = []
     with subprocess.Popen(
-        filled, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        argv, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         text=True, encoding="utf-8", errors="replace",
     ) as process:  # fmt: skip
         assert process.stdout is not None
@@ -126,10 +140,7 @@ def run_tool(
             sys.stdout.write(line)
             lines.append(line.rstrip())
     sys.stdout.flush()
-    ended = Ended(argv=filled, env=env, code=process.returncode, lines=tuple(lines))
-    if ended.code:
-        raise ended.failure(f"{name} failed with {ended.how}")
-    return ended
+    return process.returncode, lines
 
 
 def _name(argv: Sequence[str]) -> str:

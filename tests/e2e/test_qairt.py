@@ -222,6 +222,17 @@ def test_a_known_failure_is_no_error_until_it_works(fresh: SdkRepo):
     assert (fails.code, fails.ran[-1:]) == (0, [name])
 
 
+def test_a_tool_that_lost_its_right_to_run_is_told_how_to_get_it(fresh: SdkRepo):
+    tool = fresh.old / "bin/x86_64-linux-clang/qnn-context-binary-generator"
+    tool.chmod(0o644)
+
+    done = fresh.doit(ONE)
+    told = done.out + done.err
+
+    assert "qnn-context-binary-generator cannot be started: Permission denied" in told
+    assert f"hint: chmod +x {tool}" in told
+
+
 def test_a_number_of_the_chip_that_the_binary_lost_is_no_mistake(fresh: SdkRepo):
     turn(fresh.old, "soc_model_is_lost", True)
 
