@@ -3,8 +3,9 @@
 Such a file is a ZIP with one small context for each chip (`htp.cache.<chip>.<n>`), the weights
 that they share (`htp.shared.weights.<digest>`, `htp.metadata.shared_weights.<…>`) and a JSON text
 (`dlc.metadata<version>`) that describes each context and says which needs which weights. The
-weights are those of the first chip that was asked for; a chip whose weights are laid out otherwise
-(HTP v68 beside newer ones) has its own inside its context.
+weights are those of the first chip that was asked for; what a chip has in another form stands
+inside its own context: some hundred bytes from HTP v68 to v81, in fp16 and quantized, and all of it
+for SM8350 beside newer chips in float, which it computes in fp32.
 
 The JSON holds the times at which its parts were made: the only bytes in which two compiles of one
 model differ. `dates` finds them.

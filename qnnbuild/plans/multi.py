@@ -95,8 +95,8 @@ def _group(
 def _newest_first(chains: Sequence[Chain]) -> list[Chain]:
     """One chain for each soc_model: part numbers that share one share its record.
 
-    The first chip's weights are those that all share. Newer chips lay them out alike, older ones
-    otherwise, so the newest comes first.
+    The first chip's weights are those that all share. Newer chips have all in the same form,
+    older ones a few in another, so the newest comes first.
     """
     by_model: dict[int, Chain] = {}
     for chain in chains:
