@@ -27,6 +27,7 @@ NDK_FACTS = "source.properties"
 
 PYTHON_CODE = ("lib/python/**/*",)
 COMPILES = (f"bin/{HOST}/qnn-model-lib-generator", "share/QNN/converter/**/*", "include/QNN/**/*")
+COMPUTES = (f"lib/{HOST}/libQnnSystem.so", f"lib/{HOST}/libQnnHtpPrepare.so")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +59,16 @@ PARTS: Mapping[str, Part] = {
             f"lib/{HOST}/libQnnHtp.so",
             f"lib/{HOST}/libQnnHtpNetRunExtensions.so",
         ),
-        files=(f"lib/{HOST}/libQnnSystem.so", f"lib/{HOST}/libQnnHtpPrepare.so"),
+        files=COMPUTES,
+    ),
+    "verify": Part(
+        needed=(
+            f"bin/{HOST}/qnn-net-run",
+            f"bin/{HOST}/qnn-context-binary-utility",
+            f"lib/{HOST}/libQnnHtp.so",
+            f"lib/{HOST}/libQnnHtpNetRunExtensions.so",
+        ),
+        files=COMPUTES,
     ),
 }
 LEFT_OUT = ("*/__pycache__/*", "*.pyc")

@@ -17,6 +17,7 @@ from qnnbuild.toolchains.qairt_htp import compile_part, reads_back
 from qnnbuild.toolchains.qairt_names import ANDROID, HOST, name_problems, names_of
 from qnnbuild.toolchains.qairt_option_checks import option_problems
 from qnnbuild.toolchains.qairt_options import CONVERTER, LIBRARY, data, given, has
+from qnnbuild.toolchains.qairt_verify import verify_params
 from qnnbuild.toolchains.work import Work
 
 PAGE_BYTES = 16 << 10
@@ -30,8 +31,8 @@ SDK_TOOL = "qairt"
 class Qairt:
     """One version of the SDK, by the name under which it is declared."""
 
-    can_run = False
-    """What it compiles is run on a device only."""
+    can_run = True
+    """The SDK's own libQnnHtp.so runs on this host what it compiles."""
 
     def __init__(self, sdk: Sdk) -> None:
         self.sdk = sdk
@@ -40,7 +41,8 @@ class Qairt:
 
     @property
     def tools(self) -> tuple[str, ...]:
-        return tuple(self._tool(part) for part in (CONVERTER, f"library/{HOST}", "context"))
+        parts = (CONVERTER, f"library/{HOST}", "context", "verify")
+        return tuple(self._tool(part) for part in parts)
 
     def problems(
         self, graph: Graph, chip: Chip, context: ContextOptions | None = None
@@ -133,7 +135,14 @@ class Qairt:
         raise ValueError(f"a binary of {self.name} is for one chip")
 
     def verify(self, graph: Graph, chip: Chip, stem: str) -> Work:
-        raise ValueError(f"what {self.name} compiles runs on a device only")
+        """The SDK's qnn-net-run on the host; nothing of the compile's options counts any more."""
+        return Work(
+            call="qnnbuild.work.verify_qairt:verify",
+            params=verify_params(graph, chip, stem, self.version),
+            outputs=("outputs", "numbers"),
+            tools=(self._tool("verify"), "package:numpy"),
+            passes=self._passes,
+        )
 
     def _library(self, graph: Graph, target: str) -> Work:
         return Work(
@@ -150,12 +159,19 @@ class Qairt:
         )
 
     def _compile(self, graphs: Mapping[str, Graph], chip: Chip) -> Work:
+        """Of several graphs each alone, too: no host runs a binary with shared weights."""
+        together = list(graphs.values())
+        shared = len(together) > 1
         members: list[Json] = [
-            {"stem": stem, "graph": names_of(graph).graph, "reads_back": reads_back(graph, chip)}
+            {
+                "stem": stem,
+                "graph": names_of(graph).graph,
+                "reads_back": reads_back(graph, chip),
+                **({"alone": compile_part([graph], chip, self.version)} if shared else {}),
+            }
             for stem, graph in graphs.items()
         ]
-        together = list(graphs.values())
-        htp = compile_part(together, chip, self.version, shared=len(together) > 1)
+        htp = compile_part(together, chip, self.version, shared=shared)
         return Work(
             call="qnnbuild.work.qairt_context:context",
             params={
@@ -165,7 +181,7 @@ class Qairt:
                 "soc_model": chip.soc_model,
                 "arch": chip.arch,
             },
-            outputs=("context", "facts"),
+            outputs=("context", "facts", *(("alone", "alone-facts") if shared else ())),
             tools=(self._tool("context"),),
             passes=self._passes,
         )

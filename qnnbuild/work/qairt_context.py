@@ -3,12 +3,17 @@
 What makes this tool dangerous is what it does without a word: settings in a file that it does not
 find, or for a graph of another name, do not count, and it ends well with a binary for HTP v68. So
 whatever was asked for is looked for in the binary.
+
+No host runs a binary with shared weights: the HTP's library calls a function then that it has on a
+device only, and dies. So each of the graphs is compiled alone, too: that is run, and it measures
+what sharing saves.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +22,7 @@ from qnnbuild.formats.context_binary import may_be_context_binary, read_context_
 from qnnbuild.formats.context_json import BorderTensor, ReadContext, ReadGraph, read_context_json
 from qnnbuild.formats.format_error import FormatError
 from qnnbuild.formats.sdk_yaml import same_version, sdk_version
+from qnnbuild.work.qairt_samples import told_order
 from qnnbuild.work.qairt_sdk import HOST, Ended, Sdk, run_tool, sdk_here
 from qnnbuild.work.run import Run, WorkError
 
@@ -27,7 +33,11 @@ EXTENSIONS = "libQnnHtpNetRunExtensions.so"
 
 FOLDER = Path("htp")
 OUTER, INNER = "htp_backend_extensions.json", "htp_config.json"
+OUTER_PATH = (FOLDER / OUTER).as_posix()
 READ = Path("context.json")
+
+LITTLE = 0.05
+"""Two graphs without a weight in common save this much and less: what each binary has once."""
 
 NOT_TAKEN = ("Unused Argument", "Invalid key:")
 """What it says of words and keys that it passes over."""
@@ -39,36 +49,90 @@ def context(run: Run) -> None:
     """Inputs "library", or "library-<stem>" of each, → outputs "context" and "facts".
 
     `params`: binary (its stem), members ([{stem, graph, reads_back}], in order), htp (what its own
-    file says), soc_model, arch.
+    file says), soc_model, arch. Of several, each has what its own file says "alone", and they are
+    in "alone" and "alone-facts", too.
     """
     sdk = sdk_here()
     members: Sequence[Mapping[str, Any]] = run.params["members"]
-    _write_files(sdk, run.params["htp"])
-    binary = run.params["binary"]
+    asked = Asked(binary=run.params["binary"], members=members, htp=run.params["htp"])
+    alone = {
+        member["stem"]: _compiled(
+            run,
+            sdk,
+            Asked(binary=member["stem"], members=[member], htp=member["alone"], out="alone"),
+        )
+        for member in members
+        if "alone" in member
+    }
+    path = _compiled(run, sdk, asked, sizes={stem: p.stat().st_size for stem, p in alone.items()})
+    if alone:
+        _check_saving(run, path, alone)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """One binary. `out` has it, and `<out>-facts` or "facts" what was read back of it."""
+
+    binary: str
+    members: Sequence[Mapping[str, Any]]
+    htp: Mapping[str, Any]
+    out: str = "context"
+
+
+def _compiled(run: Run, sdk: Sdk, asked: Asked, sizes: Mapping[str, int] | None = None) -> Path:
+    """The binary, read back. `sizes` are those of its graphs' own binaries."""
+    members = asked.members
+    write_htp_files(sdk, asked.htp)
     argv = [GENERATOR, "--backend", f"{LIBRARIES}/libQnnHtp.so"]
     argv += ["--model", ",".join(_library(run, member["stem"]) for member in members)]
-    argv += ["--output_dir", "{out.context}", "--binary_file", binary]
-    argv += ["--config_file", (FOLDER / OUTER).as_posix()]
+    argv += ["--output_dir", f"{{out.{asked.out}}}", "--binary_file", asked.binary]
+    argv += ["--config_file", OUTER_PATH]
     ended = run_tool(run, sdk, argv)
-    path = run.outputs["context"] / f"{binary}.bin"
-    _check_said(ended, path)
-    found = _read_back(run, sdk, path)
-    _check(run, found, ended, _version(sdk))
+    path = run.outputs[asked.out] / f"{asked.binary}.bin"
+    check_taken(ended)
+    _check_there(ended, path)
+    found = read_back(run, sdk, path)
+    _check(run, members, found, ended, _version(sdk))
     own = _own_reading(path, ended)
     if own is not None and own.get("arch") not in (None, run.params["arch"]):
         raise _not_applied(ended, [("HTP", f"v{own['arch']}, asked for v{run.params['arch']}")])
+    told = run.outputs["facts" if asked.out == "context" else f"{asked.out}-facts"]
     for member in members:
-        facts = _facts(run, member, found, path)
+        facts = _facts(run, member, found, path, asked.htp)
+        if sizes:
+            facts["shared"] = _shared(member["stem"], path, sizes)
         text = json.dumps(facts, indent=1, ensure_ascii=False, sort_keys=True)
-        (run.outputs["facts"] / f"{member['stem']}.json").write_text(text + "\n", encoding="utf-8")
+        (told / f"{member['stem']}.json").write_text(text + "\n", encoding="utf-8")
+    return path
 
 
-def _write_files(sdk: Sdk, htp: Mapping[str, Any]) -> None:
+def _shared(stem: str, path: Path, sizes: Mapping[str, int]) -> dict[str, Any]:
+    size = path.stat().st_size
+    return {
+        "with": [other for other in sizes if other != stem],
+        "binary": path.name,
+        "bytes": size,
+        "alone_bytes": dict(sizes),
+        "saved_bytes": sum(sizes.values()) - size,
+    }
+
+
+def _check_saving(run: Run, path: Path, alone: Mapping[str, Path]) -> None:
+    each = sum(one.stat().st_size for one in alone.values())
+    saved = each - path.stat().st_size
+    if saved < LITTLE * each:
+        run.warn(
+            f"sharing weights saves {saved} of {each} bytes: the graphs have hardly any in common",
+            place="context.share_weights",
+        )
+
+
+def write_htp_files(sdk: Sdk, htp: Mapping[str, Any]) -> None:
     """Two files: the HTP's own, and the one that names it, by absolute paths.
 
     A relative one is looked for from wherever the tool runs, and its absence told by nobody.
     """
-    FOLDER.mkdir()
+    FOLDER.mkdir(exist_ok=True)
     inner = (FOLDER / INNER).resolve()
     inner.write_text(json.dumps(htp, indent=4) + "\n", encoding="utf-8")
     outer = {
@@ -93,21 +157,27 @@ def _library(run: Run, stem: str) -> str:
     return files[0].as_posix()
 
 
-def _check_said(ended: Ended, path: Path) -> None:
+def check_taken(ended: Ended) -> None:
+    """No word and no key was passed over."""
     for line in ended.lines:
         if any(word in line for word in NOT_TAKEN):
             raise ended.failure(
-                f"the SDK's compiler passed over what it was told: {line.strip()}",
+                f"{ended.name} passed over what it was told: {line.strip()}",
                 place="options",
                 exit_code=NOT_GOOD,
             )
+
+
+def _check_there(ended: Ended, path: Path) -> None:
     if not path.is_file() or not path.stat().st_size:
         raise ended.failure(
             f"qnn-context-binary-generator ended well and wrote no {path.name}", exit_code=NOT_GOOD
         )
 
 
-def _read_back(run: Run, sdk: Sdk, path: Path) -> ReadContext:
+def read_back(run: Run, sdk: Sdk, path: Path) -> ReadContext:
+    """What the SDK's own reader says of a binary."""
+    READ.unlink(missing_ok=True)
     argv = [UTILITY, "--context_binary", path.as_posix(), "--json_file", READ.as_posix()]
     ended = run_tool(run, sdk, argv)
     if not READ.is_file():
@@ -136,11 +206,14 @@ def _version(sdk: Sdk) -> str:
     return sdk_version((sdk.root / "sdk.yaml").read_text(encoding="utf-8", errors="replace"))
 
 
-def _check(run: Run, found: ReadContext, ended: Ended, version: str) -> None:
-    wrong = [
-        *_graphs_wrong(run.params["members"], found),
-        *_chip_wrong(run.params, found),
-    ]
+def _check(
+    run: Run,
+    members: Sequence[Mapping[str, Any]],
+    found: ReadContext,
+    ended: Ended,
+    version: str,
+) -> None:
+    wrong = [*_graphs_wrong(members, found), *chip_wrong(run.params, found)]
     if not same_version(version, found.build):
         wrong.append(("SDK", f"{found.build}, asked for {version}"))
     if wrong:
@@ -156,7 +229,8 @@ def _not_applied(ended: Ended, wrong: Sequence[tuple[str, str]]) -> WorkError:
     )
 
 
-def _chip_wrong(params: Mapping[str, Any], found: ReadContext) -> Iterator[tuple[str, str]]:
+def chip_wrong(params: Mapping[str, Any], found: ReadContext) -> Iterator[tuple[str, str]]:
+    """What of a chip is another one in the binary than in `params`."""
     if found.arch != params["arch"]:
         yield "HTP", f"{_v(found.arch)}, asked for v{params['arch']}"
     # some versions leave 0 there for a chip that was given
@@ -192,7 +266,14 @@ def _v(arch: int | None) -> str:
     return "nothing" if arch is None else f"v{arch}"
 
 
-def _facts(run: Run, member: Mapping[str, Any], found: ReadContext, path: Path) -> dict[str, Any]:
+def _facts(
+    run: Run,
+    member: Mapping[str, Any],
+    found: ReadContext,
+    path: Path,
+    htp: Mapping[str, Any],
+) -> dict[str, Any]:
+    net = _net(run, member["stem"])
     graph = _graph_of(found, member["graph"])
     return {
         "graph": member["graph"],
@@ -207,27 +288,31 @@ def _facts(run: Run, member: Mapping[str, Any], found: ReadContext, path: Path) 
         "backend_api": found.backend_api,
         "blob_version": found.blob_version,
         "settings": {"O": graph.optimization, "spill_fill_bytes": graph.spill_fill_bytes},
-        "options": run.params["htp"],
+        "options": htp,
         "embedded": False,
         "graphs_in_binary": [one.name for one in found.graphs],
-        "nodes": _nodes(run, member["stem"]),
+        "nodes": len(net.get("graph", {}).get("nodes", {})),
         "cpu_nodes": [],
-        "inputs": [_tensor(one) for one in graph.inputs],
-        "outputs": [_tensor(one) for one in graph.outputs],
+        "inputs": [_tensor(one, net) for one in graph.inputs],
+        "outputs": [_tensor(one, net) for one in graph.outputs],
         "files": {path.name: {"digest": digest_file(path), "size": path.stat().st_size}},
     }
 
 
-def _nodes(run: Run, stem: str) -> int:
-    """How many the converter made."""
+def _net(run: Run, stem: str) -> dict[str, Any]:
+    """The converter's own description of what it made."""
     folder = run.inputs[_input_of(run, stem)]
     (path,) = folder.glob("*_net.json")
-    net = json.loads(path.read_text(encoding="utf-8"))
-    return len(net.get("graph", {}).get("nodes", {}))
+    net: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return net
 
 
-def _tensor(one: BorderTensor) -> dict[str, Any]:
+def _tensor(one: BorderTensor, net: Mapping[str, Any]) -> dict[str, Any]:
+    """`order`: for each of its dimensions, which one of the model's it is, where that is told."""
     told: dict[str, Any] = {"name": one.name, "dtype": one.dtype, "shape": list(one.shape)}
     if one.scale is not None:
         told |= {"scale": one.scale, "offset": one.offset}
+    described = net.get("graph", {}).get("tensors", {}).get(one.name, {})
+    if (order := told_order(described, len(one.shape))) is not None:
+        told["order"] = list(order)
     return told
