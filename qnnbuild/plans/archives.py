@@ -157,7 +157,7 @@ def _alike(wanted: Sequence[Named]) -> Iterator[Problem]:
         yield Problem(
             message=f"two archives would be called '{one.name}.tar.bz2'",
             at=one.target.places.get(PLACE) or one.target.places.get("bundle"),
-            facts=(("first", _told(first)), ("second", _told(one))),
+            facts=_both(first, one),
             hint=_way_out(first, one),
         )
 
@@ -189,6 +189,16 @@ def _differing(first: Target, second: Target) -> Iterator[str]:
             yield name
     if (first.group or first.chip.name) != (second.group or second.chip.name):
         yield "chip"
+
+
+def _both(first: Named, second: Named) -> tuple[tuple[str, str], ...]:
+    told = [_told(first), _told(second)]
+    if told[0] == told[1]:
+        told = [
+            f"{text} ({one.target.chip.name})"
+            for text, one in zip(told, (first, second), strict=True)
+        ]
+    return ("first", told[0]), ("second", told[1])
 
 
 def _told(one: Named) -> str:
