@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -74,12 +74,17 @@ def graph_of(name: str, at: Span, node: MappingNode, problems: list[Problem]) ->
         deadline_s=float(value.get("deadline", 900.0)),
         places=_places(at, node),
     )
-    problems += [*unknown_outputs(node, graph.outputs), *made_elsewhere(graph)]
-    problems += nothing_exported(graph.source, node)
+    problems += _contradictions(graph, node)
     if graph.genie:
         return replace(graph, backend=GENIE, verify=Verify(chips=("none",)))  # on no host
     calibration = _calibration(graph, node, value, problems)
     return replace(graph, calibration=calibration) if calibration else graph
+
+
+def _contradictions(graph: Graph, node: MappingNode) -> Iterator[Problem]:
+    yield from unknown_outputs(node, graph.outputs)
+    yield from made_elsewhere(graph)
+    yield from nothing_exported(graph.source, node)
 
 
 def _calibration(

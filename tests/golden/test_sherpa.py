@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -106,6 +106,13 @@ def test_13_recipes_without_the_sdk_have_no_mistakes() -> None:
     assert len(PUBLISHED) == 13
 
 
+def test_the_repo_above_leaves_them_alone() -> None:
+    recipes = open_session(REPO).recipes
+
+    assert recipes
+    assert not any(recipe.startswith("recipes/sherpa") for recipe in recipes)
+
+
 @pytest.mark.parametrize("model", BUILT)
 def test_each_distinct_graph_is_converted_once_and_the_chip_comes_behind(model: str) -> None:
     exports, converts, bundles = BUILT[model]
@@ -177,7 +184,7 @@ def test_what_only_a_device_reads_of_them_is_told_apart() -> None:
     }
 
 
-def _graphs() -> Iterable[tuple[Target, Graph]]:
+def _graphs() -> Iterator[tuple[Target, Graph]]:
     return ((target, graph) for target in session().targets for graph in target.graphs)
 
 
