@@ -16,14 +16,9 @@ from qnnbuild.digest import digest_file
 from qnnbuild.formats.context_binary import may_be_context_binary, read_context_binary
 from qnnbuild.formats.context_json import BorderTensor, ReadContext, ReadGraph, read_context_json
 from qnnbuild.formats.format_error import FormatError
-<<<<<<< HEAD
-from qnnbuild.formats.sdk_yaml import same_version, sdk_version
-from qnnbuild.work.qairt_border import border
-from qnnbuild.work.qairt_sdk import HOST, Ended, Sdk, run_tool, sdk_here
-=======
 from qnnbuild.formats.sdk_yaml import same_version
+from qnnbuild.work.qairt_border import border
 from qnnbuild.work.qairt_sdk import HOST, Ended, Sdk, run_tool, sdk_here, version_of
->>>>>>> main
 from qnnbuild.work.run import Run, WorkError
 
 GENERATOR = f"{{sdk}}/bin/{HOST}/qnn-context-binary-generator"
