@@ -9,7 +9,8 @@ PARALLEL ?= 2
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 # a file's tests share what is costly to make, so each file stays in one process
-PYTEST := $(BIN)/pytest -n $(PARALLEL) --dist loadfile
+# in the order that tests/conftest.py gives them
+PYTEST := $(BIN)/pytest -n $(PARALLEL) --dist loadfile --no-loadscope-reorder
 define IMAGE_LINT
 $(BIN)/hadolint Dockerfile-2.40
 $(BIN)/shellcheck image/*.sh
