@@ -11,12 +11,13 @@ INSTALL := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 # a file's tests share what is costly to make, so each file stays in one process
 # in the order that tests/conftest.py gives them
 PYTEST := $(BIN)/pytest -n $(PARALLEL) --dist loadfile --no-loadscope-reorder
+SOURCES := qnnbuild tests $(wildcard bench tools dodo.py)
+
 define IMAGE_LINT
 $(BIN)/hadolint Dockerfile-2.40
 $(BIN)/shellcheck image/*.sh
 $(BIN)/zizmor --offline --quiet .github/workflows/sdk-image.yml
 endef
-SOURCES := qnnbuild tests $(wildcard bench tools dodo.py)
 
 define CHECK_PYTHON
 import sys
