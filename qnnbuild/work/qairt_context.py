@@ -21,9 +21,9 @@ from qnnbuild.digest import digest_file
 from qnnbuild.formats.context_binary import may_be_context_binary, read_context_binary
 from qnnbuild.formats.context_json import BorderTensor, ReadContext, ReadGraph, read_context_json
 from qnnbuild.formats.format_error import FormatError
-from qnnbuild.formats.sdk_yaml import same_version, sdk_version
-from qnnbuild.work.qairt_samples import told_order
-from qnnbuild.work.qairt_sdk import HOST, Ended, Sdk, run_tool, sdk_here
+from qnnbuild.formats.sdk_yaml import same_version
+from qnnbuild.work.qairt_border import border
+from qnnbuild.work.qairt_sdk import HOST, Ended, Sdk, run_tool, sdk_here, version_of
 from qnnbuild.work.run import Run, WorkError
 
 GENERATOR = f"{{sdk}}/bin/{HOST}/qnn-context-binary-generator"
@@ -92,7 +92,7 @@ def _compiled(run: Run, sdk: Sdk, asked: Asked, sizes: Mapping[str, int] | None 
     check_taken(ended)
     _check_there(ended, path)
     found = read_back(run, sdk, path)
-    _check(run, members, found, ended, _version(sdk))
+    _check(run, members, found, ended, version_of(sdk))
     own = _own_reading(path, ended)
     if own is not None and own.get("arch") not in (None, run.params["arch"]):
         raise _not_applied(ended, [("HTP", f"v{own['arch']}, asked for v{run.params['arch']}")])
@@ -202,10 +202,6 @@ def _own_reading(path: Path, ended: Ended) -> dict[str, Any] | None:
     return {"arch": facts.arch, "vtcm_mb": facts.vtcm_mb, "sdk_build": facts.sdk_build}
 
 
-def _version(sdk: Sdk) -> str:
-    return sdk_version((sdk.root / "sdk.yaml").read_text(encoding="utf-8", errors="replace"))
-
-
 def _check(
     run: Run,
     members: Sequence[Mapping[str, Any]],
@@ -273,8 +269,8 @@ def _facts(
     path: Path,
     htp: Mapping[str, Any],
 ) -> dict[str, Any]:
-    net = _net(run, member["stem"])
-    graph = _graph_of(found, member["graph"])
+    graph, net = _graph_of(found, member["graph"]), _net(run, member["stem"])
+    orders = {one["name"]: one.get("order") for way in border(net).values() for one in way}
     return {
         "graph": member["graph"],
         "chip": {
@@ -291,28 +287,24 @@ def _facts(
         "options": htp,
         "embedded": False,
         "graphs_in_binary": [one.name for one in found.graphs],
-        "nodes": len(net.get("graph", {}).get("nodes", {})),
+        "nodes": len(net.get("graph", {}).get("nodes", {})),  # as the converter made them
         "cpu_nodes": [],
-        "inputs": [_tensor(one, net) for one in graph.inputs],
-        "outputs": [_tensor(one, net) for one in graph.outputs],
+        "inputs": [_tensor(one, orders.get(one.name)) for one in graph.inputs],
+        "outputs": [_tensor(one, orders.get(one.name)) for one in graph.outputs],
         "files": {path.name: {"digest": digest_file(path), "size": path.stat().st_size}},
     }
 
 
 def _net(run: Run, stem: str) -> dict[str, Any]:
-    """The converter's own description of what it made."""
+    """What the converter tells of the graph."""
     folder = run.inputs[_input_of(run, stem)]
     (path,) = folder.glob("*_net.json")
     net: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return net
 
 
-def _tensor(one: BorderTensor, net: Mapping[str, Any]) -> dict[str, Any]:
-    """`order`: for each of its dimensions, which one of the model's it is, where that is told."""
+def _tensor(one: BorderTensor, order: list[int] | None) -> dict[str, Any]:
     told: dict[str, Any] = {"name": one.name, "dtype": one.dtype, "shape": list(one.shape)}
     if one.scale is not None:
         told |= {"scale": one.scale, "offset": one.offset}
-    described = net.get("graph", {}).get("tensors", {}).get(one.name, {})
-    if (order := told_order(described, len(one.shape))) is not None:
-        told["order"] = list(order)
-    return told
+    return told | ({"order": order} if order is not None else {})

@@ -23,16 +23,16 @@ from qnnbuild.formats.context_json import ReadContext, ReadGraph
 from qnnbuild.work.answers import compared
 from qnnbuild.work.arrays import array_files, sample_name
 from qnnbuild.work.npz import Array, read_npz, write_npz
-from qnnbuild.work.qairt_border import Border, Kept, inputs_of, outputs_of
 from qnnbuild.work.qairt_context import (
-    OUTER_PATH,
     LIBRARIES,
+    OUTER_PATH,
     check_taken,
     chip_wrong,
     read_back,
     write_htp_files,
 )
 from qnnbuild.work.qairt_sdk import HOST, Ended, Sdk, run_tool, sdk_here
+from qnnbuild.work.qairt_tensors import Border, Kept, inputs_of, outputs_of
 from qnnbuild.work.read_back import not_good
 from qnnbuild.work.reference import REFERENCE
 from qnnbuild.work.run import Run

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from qnnbuild.work.npz import read_npz
+from qnnbuild.work.npz import Array, read_npz
 from tests.e2e.sdk_repo import SdkRepo, sdk_repo
 from tests.standin.lay_out import turn
 
@@ -98,9 +98,10 @@ def test_the_numbers_are_those_that_the_types_at_the_border_make(verified: SdkRe
     assert told > 80
 
 
-def through(array: np.ndarray, tensor: dict[str, Any]) -> np.ndarray:
+def through(array: Array, tensor: dict[str, Any]) -> Array:
     steps = np.clip(np.rint(array / tensor["scale"]) - tensor["offset"], 0, 65535)
-    return ((steps + tensor["offset"]) * tensor["scale"]).astype(np.float32)
+    seen: Array = ((steps + tensor["offset"]) * tensor["scale"]).astype(np.float32)
+    return seen
 
 
 def test_manifest_and_card_tell_what_was_run_and_how_it_was_judged(verified: SdkRepo):

@@ -15,11 +15,12 @@ NEW = Qairt(Sdk(name="qairt-2.48", root="new"))
 
 
 def graph(**converter: Any) -> Graph:
+    given: Any = {"qairt": {"converter": converter}} if converter else {}
     return Graph(
         name="enc-1",
         source=FileSource(file="m.onnx"),
         inputs={"x": InputSpec(layout="NTF"), "y": InputSpec()},
-        options={"qairt": {"converter": converter}} if converter else {},
+        options=given,
     )
 
 

@@ -11,8 +11,8 @@ import pytest
 from qnnbuild.formats.context_json import BorderTensor, ReadContext, ReadGraph
 from qnnbuild.work import verify_qairt
 from qnnbuild.work.npz import write_npz
-from qnnbuild.work.qairt_border import Border
 from qnnbuild.work.qairt_sdk import Ended
+from qnnbuild.work.qairt_tensors import Border
 from qnnbuild.work.run import Run, WorkError
 
 ENDED = Ended(argv=("qnn-net-run",), env={"PATH": "/p"}, code=0, lines=("Finished",))
@@ -111,18 +111,18 @@ def test_what_is_lost_is_told_but_not_what_the_original_lacks_too(tmp_path: Path
 def test_answers_have_the_originals_types(tmp_path: Path) -> None:
     run = reference(tmp_path / "r", i=np.array([3], np.int64), b=np.array([True]))
     kinds = {"i": "exact", "b": "exact", "q": "quantized", "y": "float"}
-    said = {"outputs": {name: {"kind": kind} for name, kind in kinds.items()}}
-    said["outputs"]["q"] = {"kind": "quantized", "scale": 0.5, "zero_point": 3}
-    answers = {
+    outputs: dict[str, Any] = {name: {"kind": kind} for name, kind in kinds.items()}
+    outputs["q"] |= {"scale": 0.5, "zero_point": 3}
+    answers: dict[str, Any] = {
         "i": np.array([3], np.int32),
         "b": np.array([1], np.uint8),
         "q": np.array([1.0], np.float32),
         "y": np.array([1.0], np.float32),
     }
 
-    found = verify_qairt._as_asked(run, said, answers)
+    found = verify_qairt._as_asked(run, {"outputs": outputs}, answers)
 
-    assert (found["i"].dtype, found["b"].dtype, found["y"].dtype) == ("int64", "bool", "float32")
+    assert [found[name].dtype.name for name in "iby"] == ["int64", "bool", "float32"]
     assert found["q"].tolist() == [5.0]
 
 

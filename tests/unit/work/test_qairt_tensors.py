@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from qnnbuild.formats.context_json import BorderTensor
-from qnnbuild.work.qairt_border import Border, Kept, inputs_of, outputs_of
+from qnnbuild.work.qairt_tensors import Border, Kept, inputs_of, outputs_of
 from qnnbuild.work.run import WorkError
 
 NONE = Kept()
