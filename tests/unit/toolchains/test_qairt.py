@@ -129,6 +129,36 @@ def test_graphs_of_one_name_cannot_share_a_binary() -> None:
     assert list(OLD.sharing_problems([graph("a"), graph("b")])) == []
 
 
+def test_variants_in_one_binary_have_names_of_their_own() -> None:
+    one, other = (replace(graph("enc"), in_binary=f"enc-{length}") for length in ("5", "10"))
+
+    assert list(OLD.sharing_problems([one, other])) == []
+    assert names_of(other).graph == "enc_10"
+    assert OLD.convert(other).params["stem"] == "enc-10"
+    assert said(other) == []
+    assert said(replace(other, in_binary="enc-big.en")) == [
+        (
+            "the SDK's tools would give 'enc-big.en' another name, which 'enc' has in a binary "
+            "that variants share"
+        )
+    ]
+
+
+def test_a_binary_holds_so_many_graphs() -> None:
+    graphs = [graph(f"g{number}") for number in range(65)]
+
+    assert list(OLD.sharing_problems(graphs[:64])) == []
+    assert [problem.message for problem in OLD.sharing_problems(graphs)] == [
+        "65 graphs would share a binary, which holds 64 at most"
+    ]
+
+
+def test_compressed_weights_are_not_shared() -> None:
+    (problem,) = OLD.sharing_problems([graph("a"), graph("b", htp={"dlbc_weights": 1})])
+
+    assert problem.message == "dlbc_weights cannot stand beside shared weights"
+
+
 # --- keys and libraries -----------------------------------------------------------------------
 
 
