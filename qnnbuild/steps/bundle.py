@@ -23,8 +23,9 @@ from qnnbuild.model.recipe import (
 )
 from qnnbuild.model.sdks import is_sdk
 from qnnbuild.steps.lora import adapter_files, adapters, usual_adapter
-from qnnbuild.toolchains import ortqnn, qairt_htp
+from qnnbuild.toolchains import ortqnn
 from qnnbuild.toolchains.ort_run import run_part
+from qnnbuild.toolchains.qairt_extensions import device_part
 
 BUNDLE = "bundle"
 
@@ -176,7 +177,7 @@ def _folder(recipe: str) -> str:
 
 def _graph(part: Part, toolchain: str) -> dict[str, Json]:
     run_time = ortqnn.run_time_options(part.graph) if toolchain == ortqnn.NAME else {}
-    sdk = {"htp": qairt_htp.run_part(part.graph)} if is_sdk(toolchain) else {}
+    sdk = device_part(part.graph) if is_sdk(toolchain) else {}
     return {
         "graph": part.graph.name,
         "variant": part.variant,

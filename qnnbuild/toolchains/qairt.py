@@ -13,6 +13,7 @@ from qnnbuild.errors import Problem
 from qnnbuild.model.recipe import Chip, ContextOptions, Graph, RunOptions
 from qnnbuild.model.sdks import Sdk
 from qnnbuild.toolchains.qairt_convert import command, precision_problems
+from qnnbuild.toolchains.qairt_extensions import compile_extensions
 from qnnbuild.toolchains.qairt_htp import compile_part, reads_back
 from qnnbuild.toolchains.qairt_names import ANDROID, HOST, name_problems, names_of
 from qnnbuild.toolchains.qairt_option_checks import option_problems
@@ -155,6 +156,7 @@ class Qairt:
                 "binary": next(iter(graphs)),
                 "members": members,
                 "htp": htp,
+                "extensions": compile_extensions(together),
                 "soc_model": chip.soc_model,
                 "arch": chip.arch,
             },

@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 from qnnbuild.errors import Problem
 from qnnbuild.model.recipe import Graph
 from qnnbuild.toolchains.qairt_names import names_of
-from qnnbuild.toolchains.qairt_options import HTP, SET_BY, given
+from qnnbuild.toolchains.qairt_options import EXTENSIONS, HTP, RUN, SET_BY, data, given
 
 MOST_GRAPHS = 64
 WEIGHTS = "dlbc_weights"
+OF_A_GRAPH = ("graphs", "graph_configs")
 
 
 def sharing_problems(graphs: Sequence[Graph]) -> Iterator[Problem]:
@@ -30,6 +31,7 @@ def sharing_problems(graphs: Sequence[Graph]) -> Iterator[Problem]:
             at=at,
             hint="context: {share_weights: graphs}, or fewer variants",
         )
+    yield from _differing(graphs)
     for graph in graphs:
         if given(graph, HTP).get(WEIGHTS) in (1, True):
             yield Problem(
@@ -37,3 +39,22 @@ def sharing_problems(graphs: Sequence[Graph]) -> Iterator[Problem]:
                 at=graph.places.get(f"{SET_BY}.{HTP}.{WEIGHTS}", at),
                 hint="leave one of the two out",
             )
+
+
+def _differing(graphs: Sequence[Graph]) -> Iterator[Problem]:
+    """Of what the binary has once, there is one value."""
+    for section in (HTP, EXTENSIONS):
+        for option in data().sections[section].values():
+            if option.said_by or option.used == RUN or option.at in OF_A_GRAPH:
+                continue
+            found = [given(graph, section).get(option.name) for graph in graphs]
+            other = next((at for at, value in enumerate(found) if value != found[0]), None)
+            if other is not None:
+                place = f"{SET_BY}.{section}.{option.name}"
+                one, two = graphs[0], graphs[other]
+                yield Problem(
+                    message=f"{option.name} of '{one.name}' and of '{two.name}' differ, and they "
+                    "share a binary",
+                    at=two.places.get(place) or one.places.get(place),
+                    hint="defaults: {graph: {options: …}} says it for all",
+                )

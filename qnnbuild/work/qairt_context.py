@@ -43,11 +43,11 @@ def context(run: Run) -> None:
     """Inputs "library", or "library-<stem>" of each, → outputs "context" and "facts".
 
     `params`: binary (its stem), members ([{stem, graph, reads_back}], in order), htp (what its own
-    file says), soc_model, arch.
+    file says), extensions (what stands around it), soc_model, arch.
     """
     sdk = sdk_here()
     members: Sequence[Mapping[str, Any]] = run.params["members"]
-    _write_files(sdk, run.params["htp"])
+    _write_files(sdk, run.params["htp"], run.params["extensions"])
     binary = run.params["binary"]
     argv = [GENERATOR, "--backend", f"{LIBRARIES}/libQnnHtp.so"]
     argv += ["--model", ",".join(_library(run, member["stem"]) for member in members)]
@@ -67,7 +67,7 @@ def context(run: Run) -> None:
         (run.outputs["facts"] / f"{member['stem']}.json").write_text(text + "\n", encoding="utf-8")
 
 
-def _write_files(sdk: Sdk, htp: Mapping[str, Any]) -> None:
+def _write_files(sdk: Sdk, htp: Mapping[str, Any], around: Mapping[str, Any]) -> None:
     """Two files: the HTP's own, and the one that names it, by absolute paths.
 
     A relative one is looked for from wherever the tool runs, and its absence told by nobody.
@@ -79,7 +79,8 @@ def _write_files(sdk: Sdk, htp: Mapping[str, Any]) -> None:
         "backend_extensions": {
             "shared_library_path": str(sdk.root / "lib" / HOST / EXTENSIONS),
             "config_file_path": str(inner),
-        }
+        },
+        **around,
     }
     (FOLDER / OUTER).write_text(json.dumps(outer, indent=4) + "\n", encoding="utf-8")
 

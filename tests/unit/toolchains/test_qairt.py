@@ -11,6 +11,7 @@ from qnnbuild.model.chips import packaged_chips
 from qnnbuild.model.recipe import ContextOptions, FileSource, Graph, RunOptions
 from qnnbuild.model.sdks import Sdk
 from qnnbuild.toolchains.qairt import Qairt
+from qnnbuild.toolchains.qairt_extensions import device_part
 from qnnbuild.toolchains.qairt_htp import run_part
 from qnnbuild.toolchains.qairt_names import names_of
 
@@ -157,6 +158,43 @@ def test_compressed_weights_are_not_shared() -> None:
     (problem,) = OLD.sharing_problems([graph("a"), graph("b", htp={"dlbc_weights": 1})])
 
     assert problem.message == "dlbc_weights cannot stand beside shared weights"
+
+
+def test_the_file_around_the_htps_own_has_keys_too() -> None:
+    around = {
+        "context_priority": "high",
+        "graph_priority": "low",
+        "memory_limit_hint": 512,
+        "num_max_events": 9,
+    }
+    one, plain = graph("enc-1", extensions=around), graph("enc-1")
+
+    assert said(one) == []
+    assert OLD.context(one, CHIPS["SM8750"], PLAIN).params["extensions"] == {
+        "context_configs": {"context_priority": "high"},
+        "graph_configs": [{"graph_name": "enc_1", "graph_priority": "low"}],
+    }
+    assert OLD.context(plain, CHIPS["SM8750"], PLAIN).params["extensions"] == {}
+    assert device_part(one) == {
+        "htp": {},
+        "extensions": {
+            "context_configs": {"context_priority": "high", "memory_limit_hint": 512},
+            "profile_configs": {"num_max_events": 9},
+            "graph_configs": [{"graph_name": "enc_1", "graph_priority": "low"}],
+        },
+    }
+    assert device_part(plain) == {"htp": {}}
+    assert said(graph(extensions={"context_priority": "highest"})) == [
+        "context_priority: 'highest' is none of low, normal, normal_high, high"
+    ]
+
+
+def test_what_a_binary_has_once_has_one_value() -> None:
+    one = graph("a", extensions={"context_priority": "high"}, htp={"O": 1})
+
+    assert [problem.message for problem in OLD.sharing_problems([one, graph("b")])] == [
+        "context_priority of 'a' and of 'b' differ, and they share a binary"
+    ]
 
 
 # --- keys and libraries -----------------------------------------------------------------------
