@@ -150,13 +150,14 @@ class Qairt:
         ]
         together = list(graphs.values())
         htp = compile_part(together, chip, self.version, shared=len(together) > 1)
+        around = compile_extensions(together)
         return Work(
             call="qnnbuild.work.qairt_context:context",
             params={
                 "binary": next(iter(graphs)),
                 "members": members,
                 "htp": htp,
-                "extensions": compile_extensions(together),
+                **({"extensions": around} if around else {}),
                 "soc_model": chip.soc_model,
                 "arch": chip.arch,
             },

@@ -48,7 +48,7 @@ def context(run: Run) -> None:
     """
     sdk = sdk_here()
     members: Sequence[Mapping[str, Any]] = run.params["members"]
-    _write_files(sdk, run.params["htp"], run.params["extensions"])
+    _write_files(sdk, run.params["htp"], run.params.get("extensions", {}))
     binary = run.params["binary"]
     argv = [GENERATOR, "--backend", f"{LIBRARIES}/libQnnHtp.so"]
     argv += ["--model", ",".join(_library(run, member["stem"]) for member in members)]
