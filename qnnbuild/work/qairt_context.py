@@ -18,7 +18,11 @@ from pathlib import Path
 from typing import Any
 
 from qnnbuild.digest import digest_file
-from qnnbuild.formats.context_binary import may_be_context_binary, read_context_binary
+from qnnbuild.formats.context_binary import (
+    ContextFacts,
+    may_be_context_binary,
+    read_context_binary,
+)
 from qnnbuild.formats.context_json import BorderTensor, ReadContext, ReadGraph, read_context_json
 from qnnbuild.formats.format_error import FormatError
 from qnnbuild.formats.sdk_yaml import same_version
@@ -49,17 +53,17 @@ def context(run: Run) -> None:
     """Inputs "library", or "library-<stem>" of each, → outputs "context" and "facts".
 
     `params`: binary (its stem), members ([{stem, graph, reads_back}], in order), htp (what its own
-    file says), soc_model, arch. Of several, each has what its own file says "alone", and they are
-    in "alone" and "alone-facts", too.
+    file says), extensions (what stands around it), soc_model, arch. Of several, each has its own
+    two "alone", and they are in "alone" and "alone-facts", too.
     """
     sdk = sdk_here()
     members: Sequence[Mapping[str, Any]] = run.params["members"]
-    asked = Asked(binary=run.params["binary"], members=members, htp=run.params["htp"])
+    asked = Asked(binary=run.params["binary"], members=members, said=run.params)
     alone = {
         member["stem"]: _compiled(
             run,
             sdk,
-            Asked(binary=member["stem"], members=[member], htp=member["alone"], out="alone"),
+            Asked(binary=member["stem"], members=[member], said=member["alone"], out="alone"),
         )
         for member in members
         if "alone" in member
@@ -75,14 +79,14 @@ class Asked:
 
     binary: str
     members: Sequence[Mapping[str, Any]]
-    htp: Mapping[str, Any]
+    said: Mapping[str, Any]  # htp and extensions
     out: str = "context"
 
 
 def _compiled(run: Run, sdk: Sdk, asked: Asked, sizes: Mapping[str, int] | None = None) -> Path:
     """The binary, read back. `sizes` are those of its graphs' own binaries."""
     members = asked.members
-    write_htp_files(sdk, asked.htp)
+    write_htp_files(sdk, asked.said["htp"], asked.said.get("extensions", {}))
     argv = [GENERATOR, "--backend", f"{LIBRARIES}/libQnnHtp.so"]
     argv += ["--model", ",".join(_library(run, member["stem"]) for member in members)]
     argv += ["--output_dir", f"{{out.{asked.out}}}", "--binary_file", asked.binary]
@@ -94,11 +98,11 @@ def _compiled(run: Run, sdk: Sdk, asked: Asked, sizes: Mapping[str, int] | None 
     found = read_back(run, sdk, path)
     _check(run, members, found, ended, version_of(sdk))
     own = _own_reading(path, ended)
-    if own is not None and own.get("arch") not in (None, run.params["arch"]):
-        raise _not_applied(ended, [("HTP", f"v{own['arch']}, asked for v{run.params['arch']}")])
+    if own is not None and (wrong := [*_own_wrong(run.params, members, own, version_of(sdk))]):
+        raise _not_applied(ended, wrong)
     told = run.outputs["facts" if asked.out == "context" else f"{asked.out}-facts"]
     for member in members:
-        facts = _facts(run, member, found, path, asked.htp)
+        facts = _facts(run, member, found, path, asked.said["htp"])
         if sizes:
             facts["shared"] = _shared(member["stem"], path, sizes)
         text = json.dumps(facts, indent=1, ensure_ascii=False, sort_keys=True)
@@ -127,7 +131,9 @@ def _check_saving(run: Run, path: Path, alone: Mapping[str, Path]) -> None:
         )
 
 
-def write_htp_files(sdk: Sdk, htp: Mapping[str, Any]) -> None:
+def write_htp_files(
+    sdk: Sdk, htp: Mapping[str, Any], around: Mapping[str, Any] | None = None
+) -> None:
     """Two files: the HTP's own, and the one that names it, by absolute paths.
 
     A relative one is looked for from wherever the tool runs, and its absence told by nobody.
@@ -139,7 +145,8 @@ def write_htp_files(sdk: Sdk, htp: Mapping[str, Any]) -> None:
         "backend_extensions": {
             "shared_library_path": str(sdk.root / "lib" / HOST / EXTENSIONS),
             "config_file_path": str(inner),
-        }
+        },
+        **(around or {}),
     }
     (FOLDER / OUTER).write_text(json.dumps(outer, indent=4) + "\n", encoding="utf-8")
 
@@ -190,16 +197,40 @@ def read_back(run: Run, sdk: Sdk, path: Path) -> ReadContext:
         ) from None
 
 
-def _own_reading(path: Path, ended: Ended) -> dict[str, Any] | None:
+def _own_reading(path: Path, ended: Ended) -> ContextFacts | None:
     """What our own reader finds; None for a form that it does not know."""
     data = memoryview(path.read_bytes())
     if not may_be_context_binary(data):
         return None
     try:
-        facts = read_context_binary(data)
+        return read_context_binary(data)
     except FormatError as error:
         raise ended.failure(f"{path.name} is not whole: {error}", exit_code=NOT_GOOD) from None
-    return {"arch": facts.arch, "vtcm_mb": facts.vtcm_mb, "sdk_build": facts.sdk_build}
+
+
+def _own_wrong(
+    params: Mapping[str, Any],
+    members: Sequence[Mapping[str, Any]],
+    own: ContextFacts,
+    version: str,
+) -> Iterator[tuple[str, str]]:
+    """The binary's own bytes, where the utility may only say what it was told. None: not in it."""
+    if own.arch not in (None, params["arch"]):
+        yield "HTP in the file", f"v{own.arch}, asked for v{params['arch']}"
+    wanted = sorted(member["graph"] for member in members)
+    inside = sorted(graph.name for graph in own.graphs)
+    if inside and inside != wanted:
+        yield "graphs in the file", f"{', '.join(inside)}, asked for {', '.join(wanted)}"
+    if own.sdk_build is not None and not same_version(version, own.sdk_build):
+        yield "SDK in the file", f"{own.sdk_build}, asked for {version}"
+    for name, found in (("O", _whole(own.settings.get("O"))), ("vtcm_mb", own.vtcm_mb)):
+        asked = sorted({member["reads_back"][name] for member in members})
+        if found is not None and asked != [found]:
+            yield f"{name} in the file", f"{found:g}, asked for {', '.join(map(str, asked))}"
+
+
+def _whole(text: str | None) -> int | None:
+    return int(text) if text is not None and text.isdecimal() else None
 
 
 def _check(

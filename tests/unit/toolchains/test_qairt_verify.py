@@ -61,5 +61,6 @@ def test_graphs_that_share_weights_are_compiled_alone_too() -> None:
     members: Any = work.params["members"]
 
     assert work.outputs == ("context", "facts", "alone", "alone-facts")
-    assert [list(one["alone"]) for one in members] == [["graphs", "devices"]] * 2
+    assert [list(one["alone"]) for one in members] == [["htp"]] * 2
+    assert [list(one["alone"]["htp"]) for one in members] == [["graphs", "devices"]] * 2
     assert OLD.context(graph(), CHIP, ContextOptions()).outputs == ("context", "facts")
