@@ -18,6 +18,7 @@ from qnnbuild.steps import wrap as wrap_step
 from qnnbuild.steps.bundle import bundle
 from qnnbuild.steps.context import context
 from qnnbuild.steps.convert import convert
+from qnnbuild.steps.dlc import lowered, unquantized
 from qnnbuild.steps.dump import dump
 from qnnbuild.steps.dump import problems as dump_problems
 from qnnbuild.steps.expected import expected
@@ -34,7 +35,7 @@ from qnnbuild.toolchains.work import Toolchain
 
 STEPS = (
     *(fetch, export, prepare, feeds, calibrate, attempt, emulate, judge, sensitivity),
-    *(packages, convert, library, context, dump, wrap_step.wrap),
+    *(packages, unquantized, convert, lowered, library, context, dump, wrap_step.wrap),
     *(samples, references, reference, verify, metric, verdict, expected, bundle),
 )
 CHECKS = (prepare_step.problems,)

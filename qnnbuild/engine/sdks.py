@@ -28,6 +28,14 @@ NDK_FACTS = "source.properties"
 PYTHON_CODE = ("lib/python/**/*",)
 COMPILES = (f"bin/{HOST}/qnn-model-lib-generator", "share/QNN/converter/**/*", "include/QNN/**/*")
 
+COMPILERS = (
+    f"bin/{HOST}/qnn-context-binary-generator",
+    f"bin/{HOST}/qnn-context-binary-utility",
+    f"lib/{HOST}/libQnnHtp.so",
+    f"lib/{HOST}/libQnnHtpNetRunExtensions.so",
+)
+LOADED = (f"lib/{HOST}/libQnnSystem.so", f"lib/{HOST}/libQnnHtpPrepare.so")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
@@ -42,6 +50,8 @@ class Part:
 
 PARTS: Mapping[str, Part] = {
     "converter": Part(needed=(f"bin/{HOST}/qnn-onnx-converter",), files=PYTHON_CODE, python=True),
+    "dlc-converter": Part(needed=(f"bin/{HOST}/qairt-converter",), files=PYTHON_CODE, python=True),
+    "quantizer": Part(needed=(f"bin/{HOST}/qairt-quantizer",), files=PYTHON_CODE, python=True),
     f"library/{HOST}": Part(
         needed=COMPILES[:1],
         files=COMPILES[1:],
@@ -51,15 +61,8 @@ PARTS: Mapping[str, Part] = {
     "library/aarch64-android": Part(
         needed=COMPILES[:1], files=COMPILES[1:], python=True, programs=("make",), ndk=True
     ),
-    "context": Part(
-        needed=(
-            f"bin/{HOST}/qnn-context-binary-generator",
-            f"bin/{HOST}/qnn-context-binary-utility",
-            f"lib/{HOST}/libQnnHtp.so",
-            f"lib/{HOST}/libQnnHtpNetRunExtensions.so",
-        ),
-        files=(f"lib/{HOST}/libQnnSystem.so", f"lib/{HOST}/libQnnHtpPrepare.so"),
-    ),
+    "context": Part(needed=COMPILERS, files=LOADED),
+    "context-dlc": Part(needed=(*COMPILERS, f"lib/{HOST}/libQnnModelDlc.so"), files=LOADED),
 }
 LEFT_OUT = ("*/__pycache__/*", "*.pyc")
 

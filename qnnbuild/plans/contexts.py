@@ -25,6 +25,8 @@ class Link:
     converted: Action
     packages: Action | None = None  # of operators of the user's own
     libraries: tuple[Action, ...] = ()  # of toolchains that compile code; context takes the first
+    unquantized: Action | None = None  # what `converted` quantizes, where that is two actions
+    lowered: Action | None = None  # what context takes in the place of `converted`
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,7 +114,7 @@ def _compiled(group: Sequence[Link], toolchain: Toolchain) -> list[Chain]:
             graph=link.use.graph,
             stem=stem,
             prepared=link.prepared.name,
-            converted=link.converted.name,
+            converted=(link.lowered or link.converted).name,
             packages=link.packages.name if link.packages else None,
             library=link.libraries[0].name if link.libraries else None,
         )
@@ -132,6 +134,8 @@ def _compiled(group: Sequence[Link], toolchain: Toolchain) -> list[Chain]:
             converted=link.converted,
             packages=link.packages,
             libraries=link.libraries,
+            unquantized=link.unquantized,
+            lowered=link.lowered,
             compiled=action,
             stem=stem,
             group=converted,

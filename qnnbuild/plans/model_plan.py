@@ -15,6 +15,7 @@ from qnnbuild.plans.samples import shown_samples
 from qnnbuild.plans.search import Search
 from qnnbuild.steps.bundle import Part, bundle
 from qnnbuild.steps.convert import convert
+from qnnbuild.steps.dlc import lowered, unquantized
 from qnnbuild.steps.dump import dump, kinds, name_of, traced_by
 from qnnbuild.steps.export import export, export_output, together
 from qnnbuild.steps.fetch import LICENSE, MODEL, fetch
@@ -75,8 +76,8 @@ class ModelPlan:
         """What compiles the chains, and what runs and judges them."""
         for chain in chains:
             toolchain = self.toolchains[chain.use.target.toolchain]
-            yield from filter(None, (chain.packages, chain.prepared, chain.converted))
-            yield from chain.libraries
+            before = (chain.packages, chain.prepared, chain.unquantized, chain.converted)
+            yield from filter(None, (*before, chain.lowered, *chain.libraries))
             if chain.use.graph.expect_failure is not None:
                 yield from proof.expected(chain, toolchain)
             if fails(chain.use.target):
@@ -115,13 +116,38 @@ class ModelPlan:
             lambda name: prepare(use.target, use.graph, source, name, own.name if own else None),
         )
         calibrated = self._calibrated(use, prepared.name)
-        converted = self._converted(use, prepared.name, calibrated)
+        floats = self._unquantized(use, prepared.name)
+        converted = self._converted(
+            use, prepared.name, calibrated, floats.name if floats is not None else None
+        )
         return Link(
             use=use,
             prepared=prepared,
             converted=converted,
             packages=own,
             libraries=tuple(self._libraries(use, converted)),
+            unquantized=floats,
+            lowered=self._lowered(use, converted.name),
+        )
+
+    def _unquantized(self, use: Use, prepared: str) -> Action | None:
+        work = self.toolchains[use.target.toolchain].unquantized(use.graph)
+        if work is None:
+            return None
+        return self.names.shared(
+            f"dlc/{use.base}",
+            use,
+            lambda name: unquantized(use.target, use.graph, work, prepared=prepared, name=name),
+        )
+
+    def _lowered(self, use: Use, converted: str) -> Action | None:
+        work = self.toolchains[use.target.toolchain].lowered(use.graph)
+        if work is None:
+            return None
+        return self.names.shared(
+            f"dlc/{use.base}+{use.graph.precision}",
+            use,
+            lambda name: lowered(use.target, use.graph, work, converted=converted, name=name),
         )
 
     def _libraries(self, use: Use, converted: Action) -> Iterator[Action]:
@@ -175,7 +201,9 @@ class ModelPlan:
         action, output = self.sources[source]
         return OutputOf(action=action.name, output=output)
 
-    def _converted(self, use: Use, prepared: str, calibrated: str | None) -> Action:
+    def _converted(
+        self, use: Use, prepared: str, calibrated: str | None, floats: str | None
+    ) -> Action:
         toolchain = self.toolchains[use.target.toolchain]
         if use.graph.auto_from and calibrated is not None:
             shown = list(shown_samples(self.names, use, prepared))
@@ -196,7 +224,13 @@ class ModelPlan:
             f"convert/{use.base}+{use.graph.precision}",
             use,
             lambda name: convert(
-                use.target, use.graph, toolchain, prepared, calibrated=calibrated, name=name
+                use.target,
+                use.graph,
+                toolchain,
+                prepared,
+                calibrated=calibrated,
+                unquantized=floats,
+                name=name,
             ),
         )
 

@@ -17,6 +17,7 @@ from qnnbuild.formats.context_binary import may_be_context_binary, read_context_
 from qnnbuild.formats.context_json import BorderTensor, ReadContext, ReadGraph, read_context_json
 from qnnbuild.formats.format_error import FormatError
 from qnnbuild.formats.sdk_yaml import same_version, sdk_version
+from qnnbuild.work.qairt_dlcs import dlc_of, named, operators_of
 from qnnbuild.work.qairt_sdk import HOST, Ended, Sdk, run_tool, sdk_here
 from qnnbuild.work.run import Run, WorkError
 
@@ -39,14 +40,15 @@ def context(run: Run) -> None:
     """Inputs "library", or "library-<stem>" of each, → outputs "context" and "facts".
 
     `params`: binary (its stem), members ([{stem, graph, reads_back}], in order), htp (what its own
-    file says), soc_model, arch.
+    file says), soc_model, arch. With `dlc` inputs are "model", or "model-<stem>" of each.
     """
     sdk = sdk_here()
+    run = named(run, _version(sdk))
     members: Sequence[Mapping[str, Any]] = run.params["members"]
     _write_files(sdk, run.params["htp"])
     binary = run.params["binary"]
     argv = [GENERATOR, "--backend", f"{LIBRARIES}/libQnnHtp.so"]
-    argv += ["--model", ",".join(_library(run, member["stem"]) for member in members)]
+    argv += _models(run, members)
     argv += ["--output_dir", "{out.context}", "--binary_file", binary]
     argv += ["--config_file", (FOLDER / OUTER).as_posix()]
     ended = run_tool(run, sdk, argv)
@@ -78,6 +80,14 @@ def _write_files(sdk: Sdk, htp: Mapping[str, Any]) -> None:
         }
     }
     (FOLDER / OUTER).write_text(json.dumps(outer, indent=4) + "\n", encoding="utf-8")
+
+
+def _models(run: Run, members: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What is compiled: libraries, or DLCs, which one library of the SDK loads."""
+    if run.params.get("dlc"):
+        dlcs = ",".join(dlc_of(run, member["stem"]).as_posix() for member in members)
+        return ["--model", f"{LIBRARIES}/libQnnModelDlc.so", "--dlc_path", dlcs]
+    return ["--model", ",".join(_library(run, member["stem"]) for member in members)]
 
 
 def _input_of(run: Run, stem: str) -> str:
@@ -220,6 +230,8 @@ def _facts(run: Run, member: Mapping[str, Any], found: ReadContext, path: Path) 
 
 def _nodes(run: Run, stem: str) -> int:
     """How many the converter made."""
+    if run.params.get("dlc"):
+        return operators_of(run, stem)
     folder = run.inputs[_input_of(run, stem)]
     (path,) = folder.glob("*_net.json")
     net = json.loads(path.read_text(encoding="utf-8"))

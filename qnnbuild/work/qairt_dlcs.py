@@ -1,0 +1,103 @@
+"""DLCs that the SDK compiles for a chip: where they are, and what their graphs are called.
+
+A DLC that the SDK has made has the name that was foreseen. One that ONNX Runtime's plugin has made
+has a name that the plugin chose, and settings of the HTP count for that name only: so it is read
+out of the DLC, and asked for in the binary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from qnnbuild.formats.format_error import FormatError
+from qnnbuild.formats.sdk_yaml import is_newer
+from qnnbuild.formats.tensor import GraphFacts
+from qnnbuild.work.dlc_files import dlc_in, graph_in, made_by, read
+from qnnbuild.work.run import Run, WorkError
+
+
+def named(run: Run, version: str) -> Run:
+    """The same run with the graphs' own names in it; one without DLCs as it is."""
+    if not run.params.get("dlc"):
+        return run
+    members: Sequence[Mapping[str, Any]] = run.params["members"]
+    graphs = [_graph(run, member["stem"]) for member in members]
+    for member, graph in zip(members, graphs, strict=True):
+        _check_name(member, graph)
+        _check_maker(run, member["stem"], version)
+    names = [graph.name for graph in graphs]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise WorkError(
+            f"two graphs of one binary are called '{twice}'",
+            place="context.share_weights",
+            hint="leave share_weights out, or give the graphs other names",
+        )
+    params = {
+        **run.params,
+        "htp": _htp(run.params["htp"], names),
+        "members": [
+            {
+                **member,
+                "graph": name,
+                **({"alone": _htp(member["alone"], [name])} if "alone" in member else {}),
+            }
+            for member, name in zip(members, names, strict=True)
+        ],
+    }
+    return replace(run, params=params)
+
+
+def dlc_of(run: Run, stem: str) -> Path:
+    name = "model" if "model" in run.inputs else f"model-{stem}"
+    try:
+        return dlc_in(run.inputs[name])
+    except FormatError as error:
+        raise _not_whole(stem, error) from None
+
+
+def operators_of(run: Run, stem: str) -> int:
+    """How many the DLC's graph has."""
+    return sum(count for _, count in _graph(run, stem).operators)
+
+
+def _htp(htp: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """Settings in the order of the graphs, each with its name."""
+    parts = [
+        {**part, "graph_names": [name]} for part, name in zip(htp["graphs"], names, strict=True)
+    ]
+    return {**htp, "graphs": parts}
+
+
+def _graph(run: Run, stem: str) -> GraphFacts:
+    try:
+        return graph_in(dlc_of(run, stem))
+    except FormatError as error:
+        raise _not_whole(stem, error) from None
+
+
+def _check_name(member: Mapping[str, Any], graph: GraphFacts) -> None:
+    wanted = member["graph"]
+    if wanted is not None and graph.name != wanted:
+        raise WorkError(
+            f"the graph in the DLC is called '{graph.name}', not '{wanted}'",
+            place="graph",
+            exit_code=5,
+        )
+
+
+def _check_maker(run: Run, stem: str, version: str) -> None:
+    """What an SDK makes of a newer one's DLC nobody says: its own failure would tell."""
+    maker = made_by(read(dlc_of(run, stem)))
+    if maker is not None and is_newer(maker, version):
+        run.warn(
+            f"the DLC of '{stem}' was written by QNN {maker}, which is newer than the SDK, "
+            f"{version}: it may be refused",
+            place="toolchain",
+        )
+
+
+def _not_whole(stem: str, error: FormatError) -> WorkError:
+    return WorkError(f"the DLC of '{stem}' is not whole: {error}", place="graph", exit_code=5)
