@@ -8,14 +8,14 @@ from dataclasses import replace
 from qnnbuild.actions.action import Action, OutputOf
 from qnnbuild.model.recipe import Chip, ExportSource, Graph, Source, Target
 from qnnbuild.plans.contexts import Chain, Link, Wrapped, chains_of, fails, shipped_together
+from qnnbuild.plans.dlcs import floats_of, lowered_of
 from qnnbuild.plans.multi import MultiGraph, MultiGroup, multi_groups
-from qnnbuild.plans.names import Names, Use, unit_name, uses_of
+from qnnbuild.plans.names import Names, Use, source_of, unit_name, uses_of
 from qnnbuild.plans.proof import Proof, verdict_name
 from qnnbuild.plans.samples import shown_samples
 from qnnbuild.plans.search import Search
 from qnnbuild.steps.bundle import Part, bundle
 from qnnbuild.steps.convert import convert
-from qnnbuild.steps.dlc import lowered, unquantized
 from qnnbuild.steps.dump import dump, kinds, name_of, traced_by
 from qnnbuild.steps.export import export, export_output, together
 from qnnbuild.steps.fetch import LICENSE, MODEL, fetch
@@ -115,11 +115,10 @@ class ModelPlan:
             use,
             lambda name: prepare(use.target, use.graph, source, name, own.name if own else None),
         )
-        calibrated = self._calibrated(use, prepared.name)
-        floats = self._unquantized(use, prepared.name)
-        converted = self._converted(
-            use, prepared.name, calibrated, floats.name if floats is not None else None
-        )
+        calibrated = self._calibrated(use, prepared)
+        toolchain = self.toolchains[use.target.toolchain]
+        floats = floats_of(self.names, use, toolchain, prepared)
+        converted = self._converted(use, prepared, calibrated, floats)
         return Link(
             use=use,
             prepared=prepared,
@@ -127,27 +126,7 @@ class ModelPlan:
             packages=own,
             libraries=tuple(self._libraries(use, converted)),
             unquantized=floats,
-            lowered=self._lowered(use, converted.name),
-        )
-
-    def _unquantized(self, use: Use, prepared: str) -> Action | None:
-        work = self.toolchains[use.target.toolchain].unquantized(use.graph)
-        if work is None:
-            return None
-        return self.names.shared(
-            f"dlc/{use.base}",
-            use,
-            lambda name: unquantized(use.target, use.graph, work, prepared=prepared, name=name),
-        )
-
-    def _lowered(self, use: Use, converted: str) -> Action | None:
-        work = self.toolchains[use.target.toolchain].lowered(use.graph)
-        if work is None:
-            return None
-        return self.names.shared(
-            f"dlc/{use.base}+{use.graph.precision}",
-            use,
-            lambda name: lowered(use.target, use.graph, work, converted=converted, name=name),
+            lowered=lowered_of(self.names, use, toolchain, converted),
         )
 
     def _libraries(self, use: Use, converted: Action) -> Iterator[Action]:
@@ -202,7 +181,7 @@ class ModelPlan:
         return OutputOf(action=action.name, output=output)
 
     def _converted(
-        self, use: Use, prepared: str, calibrated: str | None, floats: str | None
+        self, use: Use, prepared: Action, calibrated: str | None, floats: Action | None
     ) -> Action:
         toolchain = self.toolchains[use.target.toolchain]
         if use.graph.auto_from and calibrated is not None:
@@ -212,7 +191,7 @@ class ModelPlan:
                 use=use,
                 names=self.names,
                 toolchain=toolchain,
-                prepared=prepared,
+                prepared=prepared.name,
                 calibrated=calibrated,
                 shown=shown[-1].name,
                 chip=self._judging(use),
@@ -227,9 +206,9 @@ class ModelPlan:
                 use.target,
                 use.graph,
                 toolchain,
-                prepared,
+                prepared.name,
                 calibrated=calibrated,
-                unquantized=floats,
+                unquantized=floats.name if floats is not None else None,
                 name=name,
             ),
         )
@@ -245,7 +224,7 @@ class ModelPlan:
         working = [chip for graph, chip in same if graph.expect_failure is None]
         return working[0] if working else same[0][1]
 
-    def _calibrated(self, use: Use, prepared: str) -> str | None:
+    def _calibrated(self, use: Use, prepared: Action) -> str | None:
         """The action whose feeds quantizing measures; None where nothing is measured."""
         given = use.graph.calibration
         if given is None:
@@ -264,8 +243,9 @@ class ModelPlan:
             lambda name: calibrate(
                 use.target,
                 use.graph,
-                prepared=prepared,
+                prepared=prepared.name,
                 feeds=fed.name if fed else None,
+                source=source_of(prepared),
                 name=name,
             ),
         )
