@@ -24,6 +24,7 @@ from qnnbuild.work.qairt_sdk import HOST, HOST_PATH
 
 SDK_YAML = "sdk.yaml"
 NDK_FACTS = "source.properties"
+NDK_BUILD = "ndk-build"
 
 PYTHON_CODE = ("lib/python/**/*",)
 COMPILES = (f"bin/{HOST}/qnn-model-lib-generator", "share/QNN/converter/**/*", "include/QNN/**/*")
@@ -179,6 +180,13 @@ class Sdks:
                 "there is no Android NDK for it",
                 (("ndk", str(located.ndk) if located.ndk else "not declared"),),
                 "ndk: the folder that has source.properties and ndk-build in it",
+            )
+        if not facts.with_name(NDK_BUILD).is_file():
+            raise self._error(
+                located.sdk,
+                f"the Android NDK has no {NDK_BUILD} in it",
+                (("ndk", str(located.ndk)),),
+                "unpack it again: all of it is needed",
             )
         return self.stats.digest(facts) or "missing"
 

@@ -16,9 +16,9 @@ from qnnbuild.digest import digest_file
 from qnnbuild.formats.context_binary import may_be_context_binary, read_context_binary
 from qnnbuild.formats.context_json import BorderTensor, ReadContext, ReadGraph, read_context_json
 from qnnbuild.formats.format_error import FormatError
-from qnnbuild.formats.sdk_yaml import same_version, sdk_version
+from qnnbuild.formats.sdk_yaml import same_version
 from qnnbuild.work.qairt_dlcs import dlc_of, named, operators_of
-from qnnbuild.work.qairt_sdk import HOST, Ended, Sdk, run_tool, sdk_here
+from qnnbuild.work.qairt_sdk import HOST, Ended, Sdk, run_tool, sdk_here, version_of
 from qnnbuild.work.run import Run, WorkError
 
 GENERATOR = f"{{sdk}}/bin/{HOST}/qnn-context-binary-generator"
@@ -43,7 +43,7 @@ def context(run: Run) -> None:
     file says), soc_model, arch. With `dlc` inputs are "model", or "model-<stem>" of each.
     """
     sdk = sdk_here()
-    run = named(run, _version(sdk))
+    run = named(run, version_of(sdk))
     members: Sequence[Mapping[str, Any]] = run.params["members"]
     _write_files(sdk, run.params["htp"])
     binary = run.params["binary"]
@@ -55,7 +55,7 @@ def context(run: Run) -> None:
     path = run.outputs["context"] / f"{binary}.bin"
     _check_said(ended, path)
     found = _read_back(run, sdk, path)
-    _check(run, found, ended, _version(sdk))
+    _check(run, found, ended, version_of(sdk))
     own = _own_reading(path, ended)
     if own is not None and own.get("arch") not in (None, run.params["arch"]):
         raise _not_applied(ended, [("HTP", f"v{own['arch']}, asked for v{run.params['arch']}")])
@@ -70,7 +70,7 @@ def _write_files(sdk: Sdk, htp: Mapping[str, Any]) -> None:
 
     A relative one is looked for from wherever the tool runs, and its absence told by nobody.
     """
-    FOLDER.mkdir()
+    FOLDER.mkdir(exist_ok=True)
     inner = (FOLDER / INNER).resolve()
     inner.write_text(json.dumps(htp, indent=4) + "\n", encoding="utf-8")
     outer = {
@@ -140,10 +140,6 @@ def _own_reading(path: Path, ended: Ended) -> dict[str, Any] | None:
     except FormatError as error:
         raise ended.failure(f"{path.name} is not whole: {error}", exit_code=NOT_GOOD) from None
     return {"arch": facts.arch, "vtcm_mb": facts.vtcm_mb, "sdk_build": facts.sdk_build}
-
-
-def _version(sdk: Sdk) -> str:
-    return sdk_version((sdk.root / "sdk.yaml").read_text(encoding="utf-8", errors="replace"))
 
 
 def _check(run: Run, found: ReadContext, ended: Ended, version: str) -> None:

@@ -13,13 +13,13 @@ from pathlib import Path
 import numpy as np
 
 from qnnbuild.formats.format_error import FormatError
-from qnnbuild.formats.sdk_yaml import same_version, sdk_version
+from qnnbuild.formats.sdk_yaml import same_version
 from qnnbuild.formats.tensor import GraphFacts, TensorFacts
 from qnnbuild.work.dlc_files import graph_in, made_by, read, same_bytes
 from qnnbuild.work.feeds import feed_files, read_feeds
 from qnnbuild.work.qairt_convert import ENCODINGS, INPUT_LIST, inputs_of, sdk_name
 from qnnbuild.work.qairt_samples import FOLDER
-from qnnbuild.work.qairt_sdk import HOST, Ended, Sdk, run_tool, sdk_here
+from qnnbuild.work.qairt_sdk import HOST, Ended, Sdk, run_tool, sdk_here, version_of
 from qnnbuild.work.run import Run, WorkError
 
 CONVERTER, QUANTIZER = "qairt-converter", "qairt-quantizer"
@@ -140,7 +140,7 @@ def _looked_at(run: Run, sdk: Sdk, ended: Ended, tool: str) -> GraphFacts:
             "other: another version of the SDK, or route: cpp",
             exit_code=5,
         )
-    version = sdk_version((sdk.root / "sdk.yaml").read_text(encoding="utf-8", errors="replace"))
+    version = version_of(sdk)
     maker = made_by(facts)
     if maker is not None and not same_version(version, maker):
         raise ended.failure(
