@@ -29,14 +29,6 @@ NDK_BUILD = "ndk-build"
 PYTHON_CODE = ("lib/python/**/*",)
 COMPILES = (f"bin/{HOST}/qnn-model-lib-generator", "share/QNN/converter/**/*", "include/QNN/**/*")
 
-COMPILERS = (
-    f"bin/{HOST}/qnn-context-binary-generator",
-    f"bin/{HOST}/qnn-context-binary-utility",
-    f"lib/{HOST}/libQnnHtp.so",
-    f"lib/{HOST}/libQnnHtpNetRunExtensions.so",
-)
-LOADED = (f"lib/{HOST}/libQnnSystem.so", f"lib/{HOST}/libQnnHtpPrepare.so")
-
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
@@ -62,8 +54,16 @@ PARTS: Mapping[str, Part] = {
     "library/aarch64-android": Part(
         needed=COMPILES[:1], files=COMPILES[1:], python=True, programs=("make",), ndk=True
     ),
-    "context": Part(needed=COMPILERS, files=LOADED),
-    "context-dlc": Part(needed=(*COMPILERS, f"lib/{HOST}/libQnnModelDlc.so"), files=LOADED),
+    "context": Part(
+        needed=(
+            f"bin/{HOST}/qnn-context-binary-generator",
+            f"bin/{HOST}/qnn-context-binary-utility",
+            f"lib/{HOST}/libQnnHtp.so",
+            f"lib/{HOST}/libQnnHtpNetRunExtensions.so",
+        ),
+        files=(f"lib/{HOST}/libQnnSystem.so", f"lib/{HOST}/libQnnHtpPrepare.so"),
+    ),
+    "dlc-library": Part(needed=(f"lib/{HOST}/libQnnModelDlc.so",)),
 }
 LEFT_OUT = ("*/__pycache__/*", "*.pyc")
 
@@ -135,21 +135,44 @@ class Sdks:
         yield located.root / SDK_YAML
         yield from (path for _, path in self._of_sdk(located.root, part))
         yield from (
-            Path(found) for program in part.programs if (found := _program(program, located.root))
+            Path(found)
+            for program in part.programs
+            if (found := find_program(program, located.root))
         )
 
     def locate(self, name: str) -> Located:
         """Raises ToolError that says what is missing, and where it was declared."""
+        root, ndk = self.root(name), None
+        sdk = self.declared[name]
+        if sdk.ndk is not None:
+            ndk = self._path(sdk, sdk.ndk)
+        return Located(sdk=sdk, root=root, python=self.python(name), ndk=ndk)
+
+    def root(self, name: str) -> Path:
         sdk = self.declared.get(name)
         if sdk is None:
             raise ToolError(f"no SDK is declared as '{name}'")
         root = self._path(sdk, sdk.root)
         if not root.is_dir():
-            raise self._error(sdk, "there is no such folder", (("root", str(root)),))
-        ndk = None
-        if sdk.ndk is not None:
-            ndk = self._path(sdk, sdk.ndk)
-        return Located(sdk=sdk, root=root, python=self._python(sdk), ndk=ndk)
+            raise self._error(
+                sdk,
+                "there is no such folder",
+                (("root", str(root)),),
+                "root: the folder that has sdk.yaml, bin and lib in it",
+            )
+        return root
+
+    def ndk(self, name: str) -> Path:
+        sdk = self.declared[name]
+        ndk = self._path(sdk, sdk.ndk or "")
+        if sdk.ndk is None or not ndk.is_dir():
+            raise self._error(
+                sdk,
+                "there is no such folder",
+                (("ndk", str(ndk)),),
+                "ndk: the folder that has source.properties and ndk-build in it",
+            )
+        return ndk
 
     def _contents(self, located: Located, part: Part) -> Iterator[tuple[str, str]]:
         for needed in part.needed:
@@ -160,7 +183,7 @@ class Sdks:
             yield "python", self.stats.digest(located.python.resolve()) or "missing"
             yield "packages", " ".join(_packages(located.python))
         for program in part.programs:
-            found = _program(program, located.root)
+            found = find_program(program, located.root)
             if found is None:
                 raise self._error(
                     located.sdk,
@@ -209,7 +232,8 @@ class Sdks:
             )
         return path
 
-    def _python(self, sdk: Sdk) -> Path:
+    def python(self, name: str) -> Path:
+        sdk = self.declared[name]
         written = self._filled(sdk, sdk.python)
         if "/" not in written:
             found = shutil.which(written, path=self.environ.get("PATH"))
@@ -251,7 +275,7 @@ class Sdks:
         )
 
 
-def _program(name: str, root: Path) -> str | None:
+def find_program(name: str, root: Path) -> str | None:
     """As an action finds it."""
     return shutil.which(name, path=":".join((str(root / "bin" / HOST), *HOST_PATH)))
 

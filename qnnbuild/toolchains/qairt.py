@@ -194,7 +194,9 @@ class Qairt:
                 **({"dlc": True} if dlc else {}),
             },
             outputs=("context", "facts"),
-            tools=(self._tool("context-dlc" if dlc else "context"),),
+            tools=tuple(
+                self._tool(part) for part in ("context", *(["dlc-library"] if dlc else []))
+            ),
             passes=self._passes,
             takes_names=False,
         )

@@ -17,6 +17,7 @@ from qnnbuild.formats.context_binary import may_be_context_binary, read_context_
 from qnnbuild.formats.context_json import BorderTensor, ReadContext, ReadGraph, read_context_json
 from qnnbuild.formats.format_error import FormatError
 from qnnbuild.formats.sdk_yaml import same_version
+from qnnbuild.work.qairt_border import border
 from qnnbuild.work.qairt_dlcs import dlc_of, named, operators_of
 from qnnbuild.work.qairt_sdk import HOST, Ended, Sdk, run_tool, sdk_here, version_of
 from qnnbuild.work.run import Run, WorkError
@@ -199,7 +200,8 @@ def _v(arch: int | None) -> str:
 
 
 def _facts(run: Run, member: Mapping[str, Any], found: ReadContext, path: Path) -> dict[str, Any]:
-    graph = _graph_of(found, member["graph"])
+    graph, net = _graph_of(found, member["graph"]), _net(run, member["stem"])
+    orders = {one["name"]: one.get("order") for way in border(net).values() for one in way}
     return {
         "graph": member["graph"],
         "chip": {
@@ -216,26 +218,33 @@ def _facts(run: Run, member: Mapping[str, Any], found: ReadContext, path: Path) 
         "options": run.params["htp"],
         "embedded": False,
         "graphs_in_binary": [one.name for one in found.graphs],
-        "nodes": _nodes(run, member["stem"]),
+        "nodes": _nodes(run, member["stem"], net),
         "cpu_nodes": [],
-        "inputs": [_tensor(one) for one in graph.inputs],
-        "outputs": [_tensor(one) for one in graph.outputs],
+        "inputs": [_tensor(one, orders.get(one.name)) for one in graph.inputs],
+        "outputs": [_tensor(one, orders.get(one.name)) for one in graph.outputs],
         "files": {path.name: {"digest": digest_file(path), "size": path.stat().st_size}},
     }
 
 
-def _nodes(run: Run, stem: str) -> int:
+def _net(run: Run, stem: str) -> dict[str, Any]:
+    """What the converter tells of the graph; nothing of a DLC, which has the source's layouts."""
+    if run.params.get("dlc"):
+        return {}
+    folder = run.inputs[_input_of(run, stem)]
+    (path,) = folder.glob("*_net.json")
+    net: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return net
+
+
+def _nodes(run: Run, stem: str, net: Mapping[str, Any]) -> int:
     """How many the converter made."""
     if run.params.get("dlc"):
         return operators_of(run, stem)
-    folder = run.inputs[_input_of(run, stem)]
-    (path,) = folder.glob("*_net.json")
-    net = json.loads(path.read_text(encoding="utf-8"))
     return len(net.get("graph", {}).get("nodes", {}))
 
 
-def _tensor(one: BorderTensor) -> dict[str, Any]:
+def _tensor(one: BorderTensor, order: list[int] | None) -> dict[str, Any]:
     told: dict[str, Any] = {"name": one.name, "dtype": one.dtype, "shape": list(one.shape)}
     if one.scale is not None:
         told |= {"scale": one.scale, "offset": one.offset}
-    return told
+    return told | ({"order": order} if order is not None else {})

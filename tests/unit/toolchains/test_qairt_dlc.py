@@ -166,7 +166,7 @@ def test_a_dlc_needs_no_library_and_is_compiled_by_its_name() -> None:
 
     assert SDK.libraries(graph()) == {}
     assert work.params["dlc"] is True
-    assert work.tools == ("qairt:qairt-2.40/context-dlc",)
+    assert work.tools == ("qairt:qairt-2.40/context", "qairt:qairt-2.40/dlc-library")
     assert not work.takes_names
     assert htp["graphs"][0]["graph_names"] == ["enc_1"]
     assert "dlc" not in SDK.context(graph(route="cpp"), CHIP, ContextOptions()).params
