@@ -16,11 +16,13 @@ from qnnbuild.model.sdks import Sdk
 from qnnbuild.toolchains import qairt_dlc
 from qnnbuild.toolchains.ortqnn import OrtQnn
 from qnnbuild.toolchains.qairt_convert import command
+from qnnbuild.toolchains.qairt_extensions import compile_extensions
 from qnnbuild.toolchains.qairt_htp import compile_part, reads_back
 from qnnbuild.toolchains.qairt_names import ANDROID, HOST, name_problems, names_of
 from qnnbuild.toolchains.qairt_option_checks import option_problems
 from qnnbuild.toolchains.qairt_options import CONVERTER, LIBRARY, data, given, has
 from qnnbuild.toolchains.qairt_routes import CPP, DLC, ORT_DLC, route_of, route_problems
+from qnnbuild.toolchains.qairt_sharing import sharing_problems
 from qnnbuild.toolchains.work import Work
 
 PAGE_BYTES = 16 << 10
@@ -136,16 +138,8 @@ class Qairt:
         return self._compile({graph.name: graph}, chip)
 
     def sharing_problems(self, graphs: Sequence[Graph]) -> Iterable[Problem]:
-        """A context tells its graphs apart by names, which are made before the variants differ."""
         yield from qairt_dlc.mixed_problems(graphs)
-        names = [names_of(graph).graph for graph in graphs]
-        twice = next((name for name in names if names.count(name) > 1), None)
-        if twice is not None:
-            yield Problem(
-                message=f"two graphs of one binary would be called '{twice}'",
-                at=graphs[0].places.get("graph"),
-                hint="context: {share_weights: graphs}",
-            )
+        yield from sharing_problems(graphs)
 
     def shared(self, graphs: Mapping[str, Graph], chip: Chip, context: ContextOptions) -> Work:
         return self._compile(graphs, chip)
@@ -177,18 +171,25 @@ class Qairt:
 
     def _compile(self, graphs: Mapping[str, Graph], chip: Chip) -> Work:
         members: list[Json] = [
-            {"stem": stem, "graph": _name(graph), "reads_back": reads_back(graph, chip)}
+            {
+                "stem": stem,
+                "graph": names_of(graph).graph,
+                "reads_back": reads_back(graph, chip),
+                **({"named_by_dlc": True} if route_of(graph) == ORT_DLC else {}),
+            }
             for stem, graph in graphs.items()
         ]
         together = list(graphs.values())
         dlc = route_of(together[0]) != CPP
         htp = compile_part(together, chip, self.version, shared=len(together) > 1)
+        around = compile_extensions(together)
         return Work(
             call="qnnbuild.work.qairt_context:context",
             params={
                 "binary": next(iter(graphs)),
                 "members": members,
                 "htp": htp,
+                **({"extensions": around} if around else {}),
                 "soc_model": chip.soc_model,
                 "arch": chip.arch,
                 **({"dlc": True} if dlc else {}),
@@ -214,11 +215,6 @@ class Qairt:
     @property
     def _passes(self) -> tuple[str, ...]:
         return (self.sdk.variable,)
-
-
-def _name(graph: Graph) -> str | None:
-    """In the binary; None where only the DLC tells it."""
-    return None if route_of(graph) == ORT_DLC else names_of(graph).graph
 
 
 def _keeps_layout(graph: Graph) -> Iterator[str]:

@@ -16,8 +16,8 @@ from qnnbuild.errors import Problem, did_you_mean
 from qnnbuild.model.recipe import Graph
 from qnnbuild.toolchains.qairt_options import (
     CONVERTER,
+    EXTENSIONS,
     HTP,
-    LIBRARY,
     SET_BY,
     Option,
     data,
@@ -54,10 +54,9 @@ def sections_of(route: str) -> Sections:
     """The parts that options.qairt has with this route, and the options of each."""
     usual = data().sections
     if route == CPP:
-        return {name: usual[name] for name in (CONVERTER, LIBRARY, HTP)}
-    if route == ORT_DLC:
-        return {HTP: usual[HTP]}
-    return {**_dlc()[1], HTP: usual[HTP]}
+        return usual
+    compiled = {name: usual[name] for name in (HTP, EXTENSIONS)}
+    return compiled if route == ORT_DLC else {**_dlc()[1], **compiled}
 
 
 def route_with(section: str) -> str | None:

@@ -18,6 +18,8 @@ from qnnbuild.formats.tensor import GraphFacts
 from qnnbuild.work.dlc_files import dlc_in, graph_in, made_by, read
 from qnnbuild.work.run import Run, WorkError
 
+OF_GRAPHS = "graph_configs"
+
 
 def named(run: Run, version: str) -> Run:
     """The same run with the graphs' own names in it; one without DLCs as it is."""
@@ -28,25 +30,25 @@ def named(run: Run, version: str) -> Run:
     for member, graph in zip(members, graphs, strict=True):
         _check_name(member, graph)
         _check_maker(run, member["stem"], version)
-    names = [graph.name for graph in graphs]
-    if twice := next((name for name in names if names.count(name) > 1), None):
+    names = {m["graph"]: graph.name for m, graph in zip(members, graphs, strict=True)}
+    inside = list(names.values())
+    if twice := next((name for name in inside if inside.count(name) > 1), None):
         raise WorkError(
             f"two graphs of one binary are called '{twice}'",
             place="context.share_weights",
             hint="leave share_weights out, or give the graphs other names",
         )
-    params = {
-        **run.params,
-        "htp": _htp(run.params["htp"], names),
-        "members": [
-            {
-                **member,
-                "graph": name,
-                **({"alone": _htp(member["alone"], [name])} if "alone" in member else {}),
-            }
-            for member, name in zip(members, names, strict=True)
-        ],
-    }
+    params = {**run.params, "htp": _htp(run.params["htp"], names)}
+    if "extensions" in run.params:
+        params["extensions"] = _extensions(run.params["extensions"], names)
+    params["members"] = [
+        {
+            **member,
+            "graph": names[member["graph"]],
+            **({"alone": _htp(member["alone"], names)} if "alone" in member else {}),
+        }
+        for member in members
+    ]
     return replace(run, params=params)
 
 
@@ -63,12 +65,21 @@ def operators_of(run: Run, stem: str) -> int:
     return sum(count for _, count in _graph(run, stem).operators)
 
 
-def _htp(htp: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
-    """Settings in the order of the graphs, each with its name."""
+def _htp(htp: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    """Settings of the HTP, for graphs by the names that they have."""
     parts = [
-        {**part, "graph_names": [name]} for part, name in zip(htp["graphs"], names, strict=True)
+        {**part, "graph_names": [names[name] for name in part["graph_names"]]}
+        for part in htp["graphs"]
     ]
     return {**htp, "graphs": parts}
+
+
+def _extensions(around: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    """What stands around them, likewise."""
+    parts = [
+        {**part, "graph_name": names[part["graph_name"]]} for part in around.get(OF_GRAPHS, ())
+    ]
+    return {**around, **({OF_GRAPHS: parts} if parts else {})}
 
 
 def _graph(run: Run, stem: str) -> GraphFacts:
@@ -79,10 +90,9 @@ def _graph(run: Run, stem: str) -> GraphFacts:
 
 
 def _check_name(member: Mapping[str, Any], graph: GraphFacts) -> None:
-    wanted = member["graph"]
-    if wanted is not None and graph.name != wanted:
+    if not member.get("named_by_dlc") and graph.name != member["graph"]:
         raise WorkError(
-            f"the graph in the DLC is called '{graph.name}', not '{wanted}'",
+            f"the graph in the DLC is called '{graph.name}', not '{member['graph']}'",
             place="graph",
             exit_code=5,
         )

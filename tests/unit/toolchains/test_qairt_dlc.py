@@ -183,7 +183,7 @@ def test_what_ort_converts_is_its_own_work_and_its_dlc_knows_no_sdk() -> None:
         "graph": "enc-1", "stem": "enc_1", "options": {"skip_backend_op_validation": "1"},
     }  # fmt: skip
     members: Any = SDK.context(one, CHIP, ContextOptions()).params["members"]
-    assert members[0]["graph"] is None
+    assert members[0]["named_by_dlc"] is True
     assert [SDK.lowered(graph(route=route)) for route in ("cpp", "dlc")] == [None, None]
 
 
@@ -243,7 +243,7 @@ def test_these_precisions_work_on_every_route(route: str, precision: str) -> Non
             {"library": {"targets": ["aarch64-android"]}},
             (
                 "with route: dlc there is no part 'library' | route: cpp has one; parts here: "
-                "converter, quantizer, htp"
+                "converter, quantizer, htp, extensions"
             ),
         ),
         (
@@ -322,7 +322,10 @@ def test_a_dlc_of_the_plugin_is_limited_as_the_toolchain_ort_is() -> None:
     (wide,) = said(graph("w16a16", "ort-dlc"), chip="SM8450")
     assert "weights and activations of 16 bits together" in wide
     assert said(graph(route="ort-dlc", converter={"algorithms": "cle"})) == [
-        "with route: ort-dlc there is no part 'converter' | route: cpp has one; parts here: htp"
+        (
+            "with route: ort-dlc there is no part 'converter' | route: cpp has one; parts here: htp, "
+            "extensions"
+        )
     ]
     assert said(graph(route="ort-dlc", ort={"vtcm_mb": 4})) == [
         (
@@ -346,7 +349,7 @@ def test_one_binary_is_of_libraries_or_of_dlcs() -> None:
 
 def test_every_option_says_what_it_is_about_and_no_two_have_a_name_in_common() -> None:
     for name, options in sections_of("dlc").items():
-        if name == "htp":
+        if name not in ("converter", "quantizer"):
             continue
         spelled = [word for o in options.values() for word in (o.name, *o.was, o.old) if word]
         assert len(spelled) == len(set(spelled)), name
