@@ -323,8 +323,8 @@ def test_a_dlc_of_the_plugin_is_limited_as_the_toolchain_ort_is() -> None:
     assert "weights and activations of 16 bits together" in wide
     assert said(graph(route="ort-dlc", converter={"algorithms": "cle"})) == [
         (
-            "with route: ort-dlc there is no part 'converter' | route: cpp has one; parts here: htp, "
-            "extensions"
+            "with route: ort-dlc there is no part 'converter' | route: cpp has one; parts here: "
+            "htp, extensions"
         )
     ]
     assert said(graph(route="ort-dlc", ort={"vtcm_mb": 4})) == [
