@@ -60,7 +60,8 @@ def examine(
         yield _loader(root)
     for name, sdk in sdks.declared.items() if sdks is not None else ():
         for part, wanted in PARTS.items():
-            if sdk.ndk is not None or not wanted.ndk:
+            has_ndk = sdk.ndk is not None or not wanted.ndk
+            if has_ndk and (sdk.hexagon is not None or not wanted.hexagon):
                 yield _sdk(sdks, f"{name}/{part}")
 
 

@@ -10,7 +10,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -24,6 +24,7 @@ from qnnbuild.work.qairt_sdk import HOST, HOST_PATH
 
 SDK_YAML = "sdk.yaml"
 NDK_FACTS = "source.properties"
+HEXAGON_COMPILERS = "tools/HEXAGON_Tools/*/Tools/bin/hexagon-clang++"
 
 PYTHON_CODE = ("lib/python/**/*",)
 COMPILES = (f"bin/{HOST}/qnn-model-lib-generator", "share/QNN/converter/**/*", "include/QNN/**/*")
@@ -38,8 +39,12 @@ class Part:
     python: bool = False
     programs: tuple[str, ...] = ()  # of this machine, outside of the SDK
     ndk: bool = False
+    hexagon: bool = False
 
 
+BUILDS_PACKAGES = Part(
+    needed=(), files=("include/QNN/**/*",), programs=("clang++", "make"), hexagon=True
+)
 PARTS: Mapping[str, Part] = {
     "converter": Part(needed=(f"bin/{HOST}/qnn-onnx-converter",), files=PYTHON_CODE, python=True),
     f"library/{HOST}": Part(
@@ -60,6 +65,13 @@ PARTS: Mapping[str, Part] = {
         ),
         files=(f"lib/{HOST}/libQnnSystem.so", f"lib/{HOST}/libQnnHtpPrepare.so"),
     ),
+    "skeleton": Part(
+        needed=(f"bin/{HOST}/qnn-op-package-generator",),
+        files=(*PYTHON_CODE, "share/QNN/OpPackageGenerator/**/*"),
+        python=True,
+    ),
+    "op-package": BUILDS_PACKAGES,
+    "op-package/aarch64-android": replace(BUILDS_PACKAGES, ndk=True),
 }
 LEFT_OUT = ("*/__pycache__/*", "*.pyc")
 
@@ -70,6 +82,7 @@ class Located:
     root: Path
     python: Path
     ndk: Path | None
+    hexagon: Path | None
 
 
 class Sdks:
@@ -100,6 +113,7 @@ class Sdks:
                     "root": str(located.root),
                     "python": str(located.python),
                     "ndk": str(located.ndk) if located.ndk else None,
+                    "hexagon": str(located.hexagon) if located.hexagon else None,
                 }
             )
         return told
@@ -130,6 +144,8 @@ class Sdks:
         part = PARTS[part_name]
         yield located.root / SDK_YAML
         yield from (path for _, path in self._of_sdk(located.root, part))
+        if part.hexagon and located.hexagon is not None:
+            yield from located.hexagon.glob(HEXAGON_COMPILERS)
         yield from (
             Path(found) for program in part.programs if (found := _program(program, located.root))
         )
@@ -142,10 +158,13 @@ class Sdks:
         root = self._path(sdk, sdk.root)
         if not root.is_dir():
             raise self._error(sdk, "there is no such folder", (("root", str(root)),))
-        ndk = None
-        if sdk.ndk is not None:
-            ndk = self._path(sdk, sdk.ndk)
-        return Located(sdk=sdk, root=root, python=self._python(sdk), ndk=ndk)
+        beside = [
+            None if written is None else self._path(sdk, written)
+            for written in (sdk.ndk, sdk.hexagon)
+        ]
+        return Located(
+            sdk=sdk, root=root, python=self._python(sdk), ndk=beside[0], hexagon=beside[1]
+        )
 
     def _contents(self, located: Located, part: Part) -> Iterator[tuple[str, str]]:
         for needed in part.needed:
@@ -167,6 +186,8 @@ class Sdks:
             yield program, self.stats.digest(Path(found).resolve()) or "missing"
         if part.ndk:
             yield "ndk", self._ndk(located)
+        if part.hexagon:
+            yield "hexagon", self._hexagon(located)
 
     def _ndk(self, located: Located) -> str:
         facts = located.ndk / NDK_FACTS if located.ndk else None
@@ -178,6 +199,20 @@ class Sdks:
                 "ndk: the folder that has source.properties and ndk-build in it",
             )
         return self.stats.digest(facts) or "missing"
+
+    def _hexagon(self, located: Located) -> str:
+        """Its compilers: version folder → digest."""
+        root = located.hexagon
+        found = sorted(root.glob(HEXAGON_COMPILERS)) if root else []
+        if root is None or not found:
+            raise self._error(
+                located.sdk,
+                "there is no Hexagon SDK for it",
+                (("hexagon", str(root) if root else "not declared"),),
+                "hexagon: the folder that has tools/HEXAGON_Tools in it",
+            )
+        digests = {str(p.relative_to(root)): self.stats.digest(p) or "missing" for p in found}
+        return digest_json(digests)
 
     def _of_sdk(self, root: Path, part: Part) -> Iterator[tuple[str, Path]]:
         found = [root / name for name in part.needed]

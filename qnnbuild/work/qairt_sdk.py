@@ -18,14 +18,17 @@ from pathlib import Path
 from qnnbuild.work.run import Run, WorkError
 
 VARIABLE = "QNNBUILD_SDK_"
-"""Begins the name of the variable that says where the SDK is: JSON with root, python and ndk."""
+"""Begins the name of the variable with the SDK's place: JSON with root, python, ndk and hexagon."""
 
 HOST = "x86_64-linux-clang"
 HOST_PATH = ("/usr/local/bin", "/usr/bin", "/bin")
 """Where clang++, make and objcopy are looked for."""
 
 LAST_LINES = 15
-TOLD = ("PATH", "LD_LIBRARY_PATH", "PYTHONPATH", "QNN_SDK_ROOT", "LDFLAGS")
+TOLD = (
+    *("PATH", "LD_LIBRARY_PATH", "PYTHONPATH", "QNN_SDK_ROOT", "LDFLAGS"),
+    *("HEXAGON_SDK_ROOT", "ANDROID_NDK_ROOT"),
+)
 """What of the environment a command by hand needs."""
 
 
@@ -34,6 +37,7 @@ class Sdk:
     root: Path
     python: Path
     ndk: Path | None
+    hexagon: Path | None = None
 
     def environment(self, more: Mapping[str, str] | None = None) -> dict[str, str]:
         root = self.root
@@ -48,6 +52,7 @@ class Sdk:
             "QAIRT_SDK_ROOT": str(root),
             "SNPE_ROOT": str(root),
             **({"ANDROID_NDK_ROOT": str(self.ndk)} if self.ndk else {}),
+            **({"HEXAGON_SDK_ROOT": str(self.hexagon)} if self.hexagon else {}),
             "HOME": str(Path("home").resolve()),
             "TMPDIR": str(Path("tmp").resolve()),
             "LANG": "C.UTF-8",
@@ -64,9 +69,12 @@ def sdk_here(environ: Mapping[str, str] = os.environ) -> Sdk:
     if told is None:
         raise WorkError("this action was given no SDK", place="toolchain")
     given = json.loads(told)
-    ndk = given["ndk"]
+    ndk, hexagon = given["ndk"], given.get("hexagon")
     return Sdk(
-        root=Path(given["root"]), python=Path(given["python"]), ndk=Path(ndk) if ndk else None
+        root=Path(given["root"]),
+        python=Path(given["python"]),
+        ndk=Path(ndk) if ndk else None,
+        hexagon=Path(hexagon) if hexagon else None,
     )
 
 

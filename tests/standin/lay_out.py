@@ -1,7 +1,8 @@
 """Writes a stand-in of Qualcomm's SDK: a folder as the real one's archive makes it.
 
 `lay_out(folder, version)` gives the SDK's root, `lay_out_ndk(folder)` an NDK and
-`lay_out_hexagon(folder)` a Hexagon SDK. `environment(root)` is what envsetup.sh would set. `turn(root, name, value)` makes a tool fail as real ones do.
+`lay_out_hexagon(folder)` a Hexagon SDK. `environment(root)` is what envsetup.sh would set.
+`turn(root, name, value)` makes a tool fail as real ones do.
 """
 
 from __future__ import annotations
