@@ -9,7 +9,8 @@ PARALLEL ?= 2
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 # a file's tests share what is costly to make, so each file stays in one process
-PYTEST := $(BIN)/pytest -n $(PARALLEL) --dist loadfile
+# in the order that tests/conftest.py gives them
+PYTEST := $(BIN)/pytest -n $(PARALLEL) --dist loadfile --no-loadscope-reorder
 SOURCES := qnnbuild tests $(wildcard bench tools dodo.py)
 
 define CHECK_PYTHON

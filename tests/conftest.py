@@ -17,6 +17,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files of a single long test begin, so that at the end no worker waits for one of them."""
+    weights: dict[Path, float] = {}
+    for item in items:
+        mark = item.get_closest_marker("slow")
+        seconds = float(mark.kwargs.get("seconds", 0)) if mark else 0.0
+        weights[item.path] = max(weights.get(item.path, 0.0), seconds)
+    items.sort(key=lambda item: -weights[item.path])
+
+
 @pytest.fixture
 def golden(request: pytest.FixtureRequest) -> Golden:
     """golden(path, text): `text` is what the file says, or becomes it under --accept."""

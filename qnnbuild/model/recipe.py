@@ -63,6 +63,7 @@ class ExportSource:
     makes: str  # the ONNX file of this graph, relative to `folder`
     folder: str = ""  # where the command runs, relative to the repo's root: the recipe's folder
     requirements: str | None = None  # pinned; installed into an environment of its own
+    also: tuple[str, ...] = ()  # more files that it makes, patterns, relative to `folder`
     span: Span | None = field(default=None, compare=False)
 
 
@@ -142,6 +143,7 @@ class Samples:
     """Where inputs for calibration or for verifying come from. All None and empty: random ones."""
 
     files: tuple[str, ...] = ()  # npz, npy, raw, images or an input_list; patterns, in this order
+    exported: tuple[str, ...] = ()  # the same among what the export makes beside the ONNX file
     raw: Mapping[str, RawInput] = field(default_factory=dict)
     images: Images | None = None
     python: PythonFeeds | None = None

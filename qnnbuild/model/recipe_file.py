@@ -98,7 +98,7 @@ def filled(top: MappingNode, values: Mapping[str, str], problems: list[Problem])
     """All of a recipe's values filled, but for graphs and sources, which need a graph's name."""
     entries = dict(top.entries)
     for name, entry in top.entries.items():
-        if name in {"model", "chips", "variants", "graphs", "source", "only"}:
+        if name in {"model", "chips", "variants", "leave_out", "graphs", "source", "only"}:
             continue
         known = {**values, "chip": values["chip"]} if name == "bundle" else _but_chip(values)
         entries[name] = Entry(entry.key, fill(entry.value, known, problems, ELSEWHERE))
@@ -252,7 +252,9 @@ def _overrides(recipe: RecipeFile) -> Iterator[Problem]:
 def _patterns(recipe: RecipeFile) -> bool:
     """Whether overrides may tell variants apart."""
     nodes = [recipe.root, *(entry.value for entry in recipe.graphs.values())]
-    return any("only" in node for node in nodes if isinstance(node, MappingNode))
+    return any(
+        "only" in node or "leave_out" in node for node in nodes if isinstance(node, MappingNode)
+    )
 
 
 def _unsafe(node: ScalarNode) -> Iterator[Problem]:

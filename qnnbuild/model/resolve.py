@@ -11,6 +11,7 @@ from qnnbuild.errors import Problem, Span
 from qnnbuild.model.chip_groups import group_of, groups_of, wrong_groups
 from qnnbuild.model.chips import Chips
 from qnnbuild.model.graphs import add_places, graph_of, license_of
+from qnnbuild.model.left_out import LeftOut
 from qnnbuild.model.paths import paths_of
 from qnnbuild.model.patterns import check_only, matches_chip, parse
 from qnnbuild.model.recipe import BundleOptions, Chip, ContextOptions, Graph, License, Target
@@ -78,6 +79,7 @@ class Resolver:
         self._failing: dict[int, tuple[Graph, Graph]] = {}
         self._rests: dict[object, Rest] = {}
         self._bundles: dict[object, BundleOptions] = {}
+        self._left_out = LeftOut(recipe)
 
     def wrong_patterns(self) -> list[Problem]:
         """Patterns under `only:` that can match nothing of this recipe."""
@@ -90,7 +92,7 @@ class Resolver:
                 problems.append(wrong)
         for top in (self._recipe.root, *(o.change for o in self._overrides if o.graph is None)):
             problems += wrong_groups(top.mapping("context"), self._chips, self._table)
-        return problems
+        return problems or self._left_out.problems(self._chips, self._table)
 
     def wrong_values(self) -> list[Problem]:
         """What the schema refuses once overrides are applied and placeholders filled."""
@@ -130,9 +132,16 @@ class Resolver:
             for variant, of_variant in zip(self._variants, graphs, strict=True):
                 rest = self._rest(variant, self._applied(hits, variant))
                 for chip in chips:
-                    told = tuple(self._expecting(g, variant, chip, hits) for g in of_variant)
+                    if self._left_out.target(variant.name, chip):
+                        continue
+                    told = tuple(
+                        self._expecting(graph, variant, chip, hits)
+                        for graph in of_variant
+                        if not self._left_out.graph(graph.name, variant.name, chip)
+                    )
                     made[variant.name, chip.name] = self._target(variant, chip, told, rest)
-        return [made[v.name, chip.name] for v in self._variants for chip in self._chips]
+        asked = [(variant.name, chip.name) for variant in self._variants for chip in self._chips]
+        return [made[one] for one in asked if one in made]
 
     def _never(self, pattern: str, at: Span) -> Problem | None:
         """What a whole repo has in common may be about chips that a recipe has not."""

@@ -9,7 +9,7 @@ from qnnbuild.actions.action import Action, OutputOf
 from qnnbuild.model.recipe import Chip, ExportSource, Graph, Source, Target
 from qnnbuild.plans.contexts import Chain, Link, Wrapped, chains_of, fails, shipped_together
 from qnnbuild.plans.multi import MultiGraph, MultiGroup, multi_groups
-from qnnbuild.plans.names import Names, Use, unit_name, uses_of
+from qnnbuild.plans.names import Names, Use, source_of, unit_name, uses_of
 from qnnbuild.plans.op_packages import built_for_device, built_here
 from qnnbuild.plans.proof import Proof, verdict_name
 from qnnbuild.plans.samples import shown_samples
@@ -117,8 +117,8 @@ class ModelPlan:
             use,
             lambda name: prepare(use.target, use.graph, source, name, own.name if own else None),
         )
-        calibrated = self._calibrated(use, prepared.name)
-        converted = self._converted(use, prepared.name, calibrated)
+        calibrated = self._calibrated(use, prepared)
+        converted = self._converted(use, prepared, calibrated)
         return Link(
             use=use,
             prepared=prepared,
@@ -183,7 +183,7 @@ class ModelPlan:
         action, output = self.sources[source]
         return OutputOf(action=action.name, output=output)
 
-    def _converted(self, use: Use, prepared: str, calibrated: str | None) -> Action:
+    def _converted(self, use: Use, prepared: Action, calibrated: str | None) -> Action:
         toolchain = self.toolchains[use.target.toolchain]
         if use.graph.auto_from and calibrated is not None:
             shown = list(shown_samples(self.names, use, prepared))
@@ -192,7 +192,7 @@ class ModelPlan:
                 use=use,
                 names=self.names,
                 toolchain=toolchain,
-                prepared=prepared,
+                prepared=prepared.name,
                 calibrated=calibrated,
                 shown=shown[-1].name,
                 chip=self._judging(use),
@@ -204,7 +204,7 @@ class ModelPlan:
             f"convert/{use.base}+{use.graph.precision}",
             use,
             lambda name: convert(
-                use.target, use.graph, toolchain, prepared, calibrated=calibrated, name=name
+                use.target, use.graph, toolchain, prepared.name, calibrated=calibrated, name=name
             ),
         )
 
@@ -219,7 +219,7 @@ class ModelPlan:
         working = [chip for graph, chip in same if graph.expect_failure is None]
         return working[0] if working else same[0][1]
 
-    def _calibrated(self, use: Use, prepared: str) -> str | None:
+    def _calibrated(self, use: Use, prepared: Action) -> str | None:
         """The action whose feeds quantizing measures; None where nothing is measured."""
         given = use.graph.calibration
         if given is None:
@@ -238,8 +238,9 @@ class ModelPlan:
             lambda name: calibrate(
                 use.target,
                 use.graph,
-                prepared=prepared,
+                prepared=prepared.name,
                 feeds=fed.name if fed else None,
+                source=source_of(prepared),
                 name=name,
             ),
         )

@@ -11,7 +11,7 @@ import pytest
 
 from tests.e2e.small_repo import REPO, SmallRepo
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow(seconds=240)
 
 CHIP = "SM8750"
 CHIPS = re.compile(r"^chips: .*$", re.MULTILINE)
