@@ -26,7 +26,7 @@ def build(run: Run) -> None:
     `params`: target (what make is asked for), ops, interface, file.
     """
     target = run.params["target"]
-    folder = _laid_out(run)
+    folder = laid_out(run)
     ended = run_tool(run, sdk_here(), ["make", "-C", folder.as_posix(), target])
     found = sorted(path for pattern in MADE for path in folder.glob(pattern))
     if len(found) != 1:
@@ -43,7 +43,7 @@ def build(run: Run) -> None:
     shutil.copyfile(found[0], made)
 
 
-def _laid_out(run: Run) -> Path:
+def laid_out(run: Run) -> Path:
     """The skeleton, in which the user's files stand in the place of the generated operators.
 
     A Makefile (also one called HTP_Makefile) and a file that the skeleton has under src/ take the

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 
 import onnx
@@ -11,7 +12,7 @@ import pytest
 from qnnbuild.formats.elf_file import read_elf
 from tests.e2e.sdk_repo import SdkRepo, sdk_repo
 from tests.e2e.small_repo import Done
-from tests.libraries import model
+from tests.libraries import ARM64, HEXAGON, library, model
 from tests.standin.lay_out import lay_out_hexagon
 from tests.standin.packages import DEFINITION, INTERFACE, SOURCE
 
@@ -139,3 +140,45 @@ def test_a_mistake_in_a_source_is_told_with_the_compilers_lines(fresh: SdkRepo):
     assert "expected ';'" in told
     assert "HEXAGON_SDK_ROOT=" in told
     assert "make -C package/MyAddOpPackage htp_x86" in " ".join(told.split())
+
+
+CODE = """\
+const char *ops[] = {"MyAdd", 0};
+const void *op_pkg_init(void) { return 0; }
+int MyAddOpPackageInterfaceProvider(const char ***told) { *told = ops; return 0; }
+"""
+
+
+def test_a_library_that_comes_built_goes_the_same_way(fresh: SdkRepo):
+    fresh.write("udo/add.c", CODE)
+    (fresh.root / "udo/x86").mkdir()
+    made, source = fresh.root / "udo/x86/libMyAdd.so", fresh.root / "udo/add.c"
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", str(made), str(source)], check=True)
+    for where, machine in (("arm64", ARM64), ("v79", HEXAGON)):
+        (fresh.root / "udo" / where).mkdir()
+        (fresh.root / "udo" / where / "libMyAdd.so").write_bytes(library((INTERFACE,), machine))
+    files = (
+        "library: ../udo/x86/libMyAdd.so\n      on_device: {CPU: ../udo/arm64/libMyAdd.so, HTP: "
+    )
+    recipe = RECIPE.format(chips="SM8750").replace(
+        "sources: ../udo/*.cpp", files + "../udo/v79/libMyAdd.so}"
+    )
+    fresh.write("recipes/own.yaml", recipe)
+
+    done = fresh.doit()
+
+    folder = fresh.root / "build/own/SM8750"
+    assert done.code == 0, done.out + done.err
+    assert not [name for name in done.ran if name.startswith(("skeleton", "op-package"))]
+    assert sorted(p.parent.name for p in folder.glob("op_packages/*/libMyAdd.so")) == ["cpu", "htp"]
+
+
+def test_a_definition_that_is_none_is_told_with_the_generators_lines(fresh: SdkRepo):
+    fresh.write("udo/MyAddOpPackage.xml", DEFINITION.replace("<Shape><Rank>1D</Rank></Shape>", ""))
+
+    done = fresh.doit("skeleton/own/own/MyAddOpPackage")
+    told = done.out + done.err
+
+    assert "recipes/own.yaml:" in told
+    assert "qnn-op-package-generator failed with exit code 1" in told
+    assert "Missing child element Shape/Rank" in told
