@@ -25,6 +25,7 @@ from qnnbuild.work.qairt_sdk import HOST, HOST_PATH
 SDK_YAML = "sdk.yaml"
 NDK_FACTS = "source.properties"
 HEXAGON_COMPILERS = "tools/HEXAGON_Tools/*/Tools/bin/hexagon-clang++"
+NDK_BUILD = "ndk-build"
 
 PYTHON_CODE = ("lib/python/**/*",)
 COMPILES = (f"bin/{HOST}/qnn-model-lib-generator", "share/QNN/converter/**/*", "include/QNN/**/*")
@@ -147,24 +148,58 @@ class Sdks:
         if part.hexagon and located.hexagon is not None:
             yield from located.hexagon.glob(HEXAGON_COMPILERS)
         yield from (
-            Path(found) for program in part.programs if (found := _program(program, located.root))
+            Path(found)
+            for program in part.programs
+            if (found := find_program(program, located.root))
         )
 
     def locate(self, name: str) -> Located:
         """Raises ToolError that says what is missing, and where it was declared."""
+        root, sdk = self.root(name), self.declared[name]
+        ndk, hexagon = (
+            None if written is None else self._path(sdk, written)
+            for written in (sdk.ndk, sdk.hexagon)
+        )
+        return Located(sdk=sdk, root=root, python=self.python(name), ndk=ndk, hexagon=hexagon)
+
+    def root(self, name: str) -> Path:
         sdk = self.declared.get(name)
         if sdk is None:
             raise ToolError(f"no SDK is declared as '{name}'")
         root = self._path(sdk, sdk.root)
         if not root.is_dir():
-            raise self._error(sdk, "there is no such folder", (("root", str(root)),))
-        beside = [
-            None if written is None else self._path(sdk, written)
-            for written in (sdk.ndk, sdk.hexagon)
-        ]
-        return Located(
-            sdk=sdk, root=root, python=self._python(sdk), ndk=beside[0], hexagon=beside[1]
-        )
+            raise self._error(
+                sdk,
+                "there is no such folder",
+                (("root", str(root)),),
+                "root: the folder that has sdk.yaml, bin and lib in it",
+            )
+        return root
+
+    def ndk(self, name: str) -> Path:
+        sdk = self.declared[name]
+        ndk = self._path(sdk, sdk.ndk or "")
+        if sdk.ndk is None or not ndk.is_dir():
+            raise self._error(
+                sdk,
+                "there is no such folder",
+                (("ndk", str(ndk)),),
+                "ndk: the folder that has source.properties and ndk-build in it",
+            )
+        return ndk
+
+    def hexagon(self, name: str) -> Path:
+        """The folder of the Hexagon SDK, which has a compiler in it."""
+        sdk = self.declared[name]
+        root = self._path(sdk, sdk.hexagon or "")
+        if sdk.hexagon is None or not any(root.glob(HEXAGON_COMPILERS)):
+            raise self._error(
+                sdk,
+                "there is no Hexagon SDK for it",
+                (("hexagon", str(root) if sdk.hexagon else "not declared"),),
+                "hexagon: the folder that has tools/HEXAGON_Tools in it",
+            )
+        return root
 
     def _contents(self, located: Located, part: Part) -> Iterator[tuple[str, str]]:
         for needed in part.needed:
@@ -175,7 +210,7 @@ class Sdks:
             yield "python", self.stats.digest(located.python.resolve()) or "missing"
             yield "packages", " ".join(_packages(located.python))
         for program in part.programs:
-            found = _program(program, located.root)
+            found = find_program(program, located.root)
             if found is None:
                 raise self._error(
                     located.sdk,
@@ -187,7 +222,7 @@ class Sdks:
         if part.ndk:
             yield "ndk", self._ndk(located)
         if part.hexagon:
-            yield "hexagon", self._hexagon(located)
+            yield "hexagon", self._hexagon_compilers(self.hexagon(located.sdk.name))
 
     def _ndk(self, located: Located) -> str:
         facts = located.ndk / NDK_FACTS if located.ndk else None
@@ -198,19 +233,18 @@ class Sdks:
                 (("ndk", str(located.ndk) if located.ndk else "not declared"),),
                 "ndk: the folder that has source.properties and ndk-build in it",
             )
-        return self.stats.digest(facts) or "missing"
-
-    def _hexagon(self, located: Located) -> str:
-        """Its compilers: version folder → digest."""
-        root = located.hexagon
-        found = sorted(root.glob(HEXAGON_COMPILERS)) if root else []
-        if root is None or not found:
+        if not facts.with_name(NDK_BUILD).is_file():
             raise self._error(
                 located.sdk,
-                "there is no Hexagon SDK for it",
-                (("hexagon", str(root) if root else "not declared"),),
-                "hexagon: the folder that has tools/HEXAGON_Tools in it",
+                f"the Android NDK has no {NDK_BUILD} in it",
+                (("ndk", str(located.ndk)),),
+                "unpack it again: all of it is needed",
             )
+        return self.stats.digest(facts) or "missing"
+
+    def _hexagon_compilers(self, root: Path) -> str:
+        """Version folder and digest of each."""
+        found = sorted(root.glob(HEXAGON_COMPILERS))
         digests = {str(p.relative_to(root)): self.stats.digest(p) or "missing" for p in found}
         return digest_json(digests)
 
@@ -233,7 +267,8 @@ class Sdks:
             )
         return path
 
-    def _python(self, sdk: Sdk) -> Path:
+    def python(self, name: str) -> Path:
+        sdk = self.declared[name]
         written = self._filled(sdk, sdk.python)
         if "/" not in written:
             found = shutil.which(written, path=self.environ.get("PATH"))
@@ -275,7 +310,7 @@ class Sdks:
         )
 
 
-def _program(name: str, root: Path) -> str | None:
+def find_program(name: str, root: Path) -> str | None:
     """As an action finds it."""
     return shutil.which(name, path=":".join((str(root / "bin" / HOST), *HOST_PATH)))
 

@@ -9,8 +9,8 @@ from qnnbuild.errors import Span
 
 Scalar = str | int | float | bool
 
-DUMPS = "dumps"
-"""The folder below build/ that is no model's."""
+DUMPS, ARCHIVES = "dumps", "archives"
+"""The folders below build/ that are no model's."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -311,8 +311,19 @@ class ContextOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ArchiveName:
+    """What a bundle is called as a single file, without its ending."""
+
+    name: str  # filled, but for {chip} and {target}
+    written: str = field(compare=False)  # with all placeholders
+
+
+@dataclass(frozen=True, kw_only=True)
 class BundleOptions:
     files: tuple[str, ...] = ()  # files of the repo that go along, patterns allowed
+    info: Mapping[str, str] = field(default_factory=dict)  # of info.txt; {chip} still in it
+    context_archive: ArchiveName | None = None
+    library_archive: ArchiveName | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

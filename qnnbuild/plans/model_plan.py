@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from qnnbuild.actions.action import Action, OutputOf
 from qnnbuild.model.recipe import Chip, ExportSource, Graph, Source, Target
+from qnnbuild.plans.archived import Archived
 from qnnbuild.plans.contexts import Chain, Link, Wrapped, chains_of, fails, shipped_together
 from qnnbuild.plans.multi import MultiGraph, MultiGroup, multi_groups
 from qnnbuild.plans.names import Names, Use, source_of, unit_name, uses_of
@@ -38,6 +39,7 @@ class ModelPlan:
         self.before_convert: list[Action] = []
         self.held: list[Graph] = []  # so that no id is used again: names are known by them
         self.sources = self._sources()
+        self.archived = Archived(toolchains)
 
     def actions(self) -> Iterator[Action]:
         for action, _ in self.sources.values():
@@ -53,6 +55,7 @@ class ModelPlan:
             yield from self._shipped(ours, proof)
         for group in groups:
             yield from self._shipped_for_chips(group, proof)
+        yield from self.archived.libraries(chains, self._licence)
 
     def _shipped(self, chains: Sequence[Chain], proof: Proof) -> Iterator[Action]:
         """What the chains of one folder need, and its bundle."""
@@ -64,7 +67,7 @@ class ModelPlan:
             parts = [_part(chain, proof.run_for(chain), toolchain) for chain in ours]
             for chain in ours:
                 yield from chain.on_device
-            yield self._bundle(targets, parts)
+            yield from self._bundle(targets, parts)
 
     def _shipped_for_chips(self, group: MultiGroup, proof: Proof) -> Iterator[Action]:
         """The same where several chips have one binary for each graph."""
@@ -72,7 +75,7 @@ class ModelPlan:
         yield from (graph.compiled for graph in group.graphs)
         toolchain = self.toolchains[group.targets[0].toolchain]
         parts = [_part_of_several(graph, proof, toolchain) for graph in group.graphs]
-        yield self._bundle(group.targets, parts, chips=group.name)
+        yield from self._bundle(group.targets, parts, chips=group.name)
 
     def _proved(self, chains: Sequence[Chain], proof: Proof) -> Iterator[Action]:
         """What compiles the chains, and what runs and judges them."""
@@ -247,8 +250,13 @@ class ModelPlan:
         self.before_convert.append(action)
         return action.name
 
-    def _bundle(self, targets: Sequence[Target], parts: Sequence[Part], chips: str = "") -> Action:
-        return bundle(targets, parts, license_text=self._licence(targets[0]), chips=chips)
+    def _bundle(
+        self, targets: Sequence[Target], parts: Sequence[Part], chips: str = ""
+    ) -> Iterator[Action]:
+        """What users download, as a folder and as a single file."""
+        made = bundle(targets, parts, license_text=self._licence(targets[0]), chips=chips)
+        yield made
+        yield from self.archived.contexts(targets, made, chips)
 
     def _licence(self, target: Target) -> OutputOf | None:
         """The licence's text out of the source's package, where the recipe takes it from there."""
