@@ -27,6 +27,7 @@ class Link:
     libraries: tuple[Action, ...] = ()  # of toolchains that compile code; context takes the first
     unquantized: Action | None = None  # what `converted` quantizes, where that is two actions
     lowered: Action | None = None  # what context takes in the place of `converted`
+    on_device: tuple[Action, ...] = ()  # what builds the own operators' libraries that ship
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,6 +137,7 @@ def _compiled(group: Sequence[Link], toolchain: Toolchain) -> list[Chain]:
             libraries=link.libraries,
             unquantized=link.unquantized,
             lowered=link.lowered,
+            on_device=link.on_device,
             compiled=action,
             stem=stem,
             group=converted,

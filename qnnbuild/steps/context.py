@@ -120,10 +120,10 @@ def _inputs(members: Sequence[Member], *, names: bool = True) -> dict[str, Input
         behind = "" if len(members) == 1 else f"-{member.stem}"
         if member.library is not None:
             inputs[f"library{behind}"] = OutputOf(action=member.library, output="library")
-            continue
-        inputs[f"model{behind}"] = OutputOf(action=member.converted, output="model")
-        if names:
-            inputs[f"names{behind}"] = OutputOf(action=member.prepared, output="names")
+        else:
+            inputs[f"model{behind}"] = OutputOf(action=member.converted, output="model")
+            if names:
+                inputs[f"names{behind}"] = OutputOf(action=member.prepared, output="names")
         if member.packages is not None:
             inputs[f"packages{behind}"] = OutputOf(action=member.packages, output="here")
     return inputs

@@ -15,10 +15,18 @@ from qnnbuild.model.recipe import Chip, ContextOptions, Graph, RunOptions
 from qnnbuild.model.sdks import Sdk
 from qnnbuild.toolchains import qairt_dlc
 from qnnbuild.toolchains.ortqnn import OrtQnn
+from qnnbuild.toolchains.own_packages import Built, packages_work
 from qnnbuild.toolchains.qairt_convert import command
 from qnnbuild.toolchains.qairt_extensions import compile_extensions
 from qnnbuild.toolchains.qairt_htp import compile_part, reads_back
 from qnnbuild.toolchains.qairt_names import ANDROID, HOST, name_problems, names_of
+from qnnbuild.toolchains.qairt_op_packages import (
+    building_problems,
+    built_work,
+    op_package_problems,
+    registered_here,
+    skeleton_work,
+)
 from qnnbuild.toolchains.qairt_option_checks import option_problems
 from qnnbuild.toolchains.qairt_options import CONVERTER, LIBRARY, data, given, has
 from qnnbuild.toolchains.qairt_routes import CPP, DLC, ORT_DLC, route_of, route_problems
@@ -56,6 +64,7 @@ class Qairt:
         yield from route_problems(graph)
         yield from qairt_dlc.dlc_problems(graph, chip, self.version)
         yield from option_problems(graph, chip, self.version)
+        yield from op_package_problems(graph, self.name)
         since = data().arch_since.get(chip.arch, "")
         if not has(self.version, since):
             yield Problem(
@@ -78,7 +87,6 @@ class Qairt:
         said = (
             ("backend", graph.backend != "htp", "leave it out: the SDK compiles for the HTP"),
             ("cpu_fallback", graph.cpu_fallback != "refuse", "leave it out: all runs on the NPU"),
-            ("op_packages", bool(graph.op_packages), "toolchain: ort takes them"),
             ("lora", graph.lora is not None, "toolchain: ort takes adapters"),
             ("run", graph.run != RunOptions(), "options: {qairt: {htp: {perf_profile: burst}}}"),
             ("context.embed", context.embed, no_onnx),
@@ -95,7 +103,16 @@ class Qairt:
         return graph
 
     def packages(self, graph: Graph) -> Work:
-        raise ValueError(f"{self.name} takes no operators of one's own")
+        return packages_work(graph)
+
+    def skeleton(self, package: Built) -> Work:
+        return skeleton_work(self.sdk, package, f"{SDK_TOOL}:{self.name}")
+
+    def built(self, package: Built, target: str) -> Work:
+        return built_work(self.sdk, package, target, f"{SDK_TOOL}:{self.name}")
+
+    def building_problems(self, graph: Graph, package: Built) -> Iterable[Problem]:
+        return building_problems(self.sdk, graph, package)
 
     def convert(self, graph: Graph) -> Work:
         route = route_of(graph)
@@ -192,6 +209,7 @@ class Qairt:
                 **({"extensions": around} if around else {}),
                 "soc_model": chip.soc_model,
                 "arch": chip.arch,
+                **_registered(graphs),
                 **({"dlc": True} if dlc else {}),
             },
             outputs=("context", "facts"),
@@ -215,6 +233,11 @@ class Qairt:
     @property
     def _passes(self) -> tuple[str, ...]:
         return (self.sdk.variable,)
+
+
+def _registered(graphs: Mapping[str, Graph]) -> dict[str, Json]:
+    text = registered_here(graphs)
+    return {"op_packages": text} if text else {}
 
 
 def _keeps_layout(graph: Graph) -> Iterator[str]:

@@ -131,6 +131,12 @@ def _asked(graph: Graph, part: str, option: str) -> Sequence[str]:
 def dlc_problems(graph: Graph, chip: Chip, version: str) -> Iterator[Problem]:
     """What keeps the graph from its route."""
     route = route_of(graph)
+    if route != CPP and graph.op_packages:
+        yield Problem(
+            message=f"operators of your own do not go through a DLC, as '{graph.name}' does",
+            at=graph.places.get("op_packages", graph.places.get("graph")),
+            hint="options: {qairt: {route: cpp}}, which is the usual one",
+        )
     if route == CPP:
         yield from precision_problems(graph, chip, version)
     elif route == DLC:
