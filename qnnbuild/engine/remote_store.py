@@ -21,7 +21,7 @@ from qnnbuild.engine.records import Records
 from qnnbuild.engine.store import Store
 from qnnbuild.errors import Problem
 from qnnbuild.model.remote_cache import RemoteCache as Settings
-from qnnbuild.remote.cache import Content, Landing, RemoteCache, Trouble, Wrong
+from qnnbuild.remote.cache import GONE, Content, Landing, RemoteCache, Trouble, Wrong
 
 UPLOADS = 2
 """How many actions are shared at the same time, each with a few files at once."""
@@ -95,14 +95,18 @@ class RemoteStore:
             return None
         found = found_in(result, action.outputs)
         text = found.contents or self._read(cache, *found.record)
+        if text is None:
+            return None
         return record_of(found, text, key=key, name=action.name, step=action.step, parts=parts)
 
-    def _read(self, cache: RemoteCache, digest: Digest, size: int) -> bytes:
+    def _read(self, cache: RemoteCache, digest: Digest, size: int) -> bytes | None:
         with self.store.private() as folder:
             landing = Landing(digest=digest, size=size, path=folder / "record")
-            failed = cache.fetch([landing])
-            if digest in failed:
-                raise Wrong(failed[digest])
+            what = cache.fetch([landing]).get(digest)
+            if what == GONE:
+                return None
+            if what is not None:
+                raise Wrong(what)
             return landing.path.read_bytes()
 
     def bring(self, files: Iterable[tuple[Digest, int]]) -> bool:
@@ -131,9 +135,9 @@ class RemoteStore:
                 if landing.digest not in failed:
                     self.store.add(landing.path)
         self.records.drop_elsewhere(failed)
-        if failed:
-            digest, what = next(iter(failed.items()))
-            raise Wrong(f"{what} ({digest[:12]}…)")
+        for what in failed.values():
+            if what != GONE:  # that is no lie: caches forget what nobody asked for
+                raise Wrong(what)
 
     # --- sharing ----------------------------------------------------------------------------
 
@@ -152,8 +156,10 @@ class RemoteStore:
             self._tried(f"an upload of {record.name}", partial(self._upload, record))
 
     def _upload(self, record: Record) -> None:
-        from qnnbuild.remote.result import asked, result_of
+        from qnnbuild.remote.result import asked, is_safe, result_of
 
+        if not all(is_safe(path) for tree in record.outputs.values() for path in tree.files):
+            return  # whoever finds it would refuse it
         log = self._log(record.key)
         result, text = result_of(record, log)
         wanted = asked(record.key, record.step, tuple(record.outputs))
@@ -225,10 +231,11 @@ class RemoteStore:
             self._wrong += 1
             count = self._wrong
         if count == 1:
-            message = f"the remote cache is wrong about {what}: {wrong}"
-            self._warn(message, (), "it is made here; what is wrong in the cache stays there")
-        elif count == ENOUGH:
-            self._leave("the remote cache was wrong too often: it is not used any more", ())
+            message = f"the remote cache is wrong about {what}: it sent {wrong}"
+            hint = f"it is made here; after {ENOUGH} such answers nothing more is asked"
+            self._warn(message, (), hint)
+        elif count >= ENOUGH:
+            self._is_off = True
 
     def _leave(self, message: str, facts: tuple[tuple[str, str], ...]) -> None:
         with self._lock:

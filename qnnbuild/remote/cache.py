@@ -124,7 +124,7 @@ def landed(landing: Landing, fill: Callable[[Landing], bool]) -> str | None:
             return GONE
         landing.end()
     except Wrong as wrong:
-        return f"it sent {wrong}"
+        return str(wrong)
     finally:
         landing.close()
     return None

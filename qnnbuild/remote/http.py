@@ -180,8 +180,11 @@ def _words(error: Exception) -> str:
     """What is wrong in words of our own: those of the libraries hold addresses and headers."""
     if isinstance(error, requests.exceptions.SSLError | urllib3.exceptions.SSLError):
         return "its certificate is not trusted"
+    causes = [error, *_causes(error)]
+    if any(isinstance(cause, urllib3.exceptions.NewConnectionError) for cause in causes):
+        return "it cannot be reached"  # which urllib3 counts among what is late
     late = (requests.Timeout, urllib3.exceptions.TimeoutError, TimeoutError)
-    if isinstance(error, late) or any(isinstance(word, late) for word in _causes(error)):
+    if any(isinstance(cause, late) for cause in causes):
         return "it does not answer in time"
     if isinstance(error, urllib3.exceptions.ProtocolError):
         return "it broke off in the middle"

@@ -34,6 +34,7 @@ INLINE = 256 << 10
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_NO_NAME = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,9 +144,7 @@ def _fit(files: Mapping[str, Mapping[str, object]]) -> bool:
 
 def is_safe(path: str) -> bool:
     """Whether a path stays inside its folder and is written in the one way it can be."""
-    if not path or len(path.encode(errors="replace")) > 4096 or _CONTROL.search(path):
-        return False
-    if "\\" in path or any("\ud800" <= letter <= "\udfff" for letter in path):
+    if not path or _NO_NAME.search(path) or len(path.encode()) > 4096:
         return False
     parts = path.split("/")
     return all(part not in ("", ".", "..") and len(part.encode()) <= 255 for part in parts)
