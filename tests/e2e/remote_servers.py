@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import socket
@@ -118,7 +119,7 @@ def plain_server() -> Iterator[PlainServer]:
 
 
 NGINX = """\
-daemon off; worker_processes 1; pid {folder}/pid; error_log {folder}/error.log;
+{user}daemon off; worker_processes 1; pid {folder}/pid; error_log {folder}/error.log;
 events {{}}
 http {{
   access_log {folder}/access.log;
@@ -142,12 +143,10 @@ def nginx(folder: Path) -> Iterator[str]:
     if program is None:
         pytest.skip("nginx is not installed here: apt-get install nginx-light")
     (folder / "kept").mkdir(parents=True)
-    # its workers are another user when it was started as root
-    for path in (folder, *folder.parents[:3]):
-        path.chmod(path.stat().st_mode | 0o055)
-    (folder / "kept").chmod(0o777)
+    # started as root, its workers would be somebody who may not look into the folder
+    user = "user root; " if os.geteuid() == 0 else ""
     port = free_port()
-    (folder / "nginx.conf").write_text(NGINX.format(folder=folder, port=port))
+    (folder / "nginx.conf").write_text(NGINX.format(folder=folder, port=port, user=user))
     with started([program, "-e", f"{folder}/error.log", "-c", f"{folder}/nginx.conf"], port):
         yield f"http://127.0.0.1:{port}"
 

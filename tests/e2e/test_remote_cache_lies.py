@@ -212,11 +212,11 @@ def test_the_result_of_another_key_is_refused(shared: PlainServer, tmp_path: Pat
     last = shared.kept[results[-1]]
     shared.kept.update(dict.fromkeys(results, last))
     made, told = built(tmp_path / "here", shared.url)
+    another = "the record of another action"
 
     assert made == [one.name for one in CHAIN]
     assert [problem.message for problem in told] == [
-        "the remote cache is wrong about the result of fetch/m: "
-        "it sent the record of another action"
+        f"the remote cache is wrong about the result of fetch/m: it sent {another}"
     ]
 
 

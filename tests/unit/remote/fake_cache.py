@@ -68,13 +68,15 @@ class FakeCache:
 
 
 def using(cache: FakeCache, told: list[Problem] | None = None, *, writes: bool = False) -> Remote:
+    problems: list[Problem] = [] if told is None else told
+
     def remote(store: Store, records: Records) -> RemoteStore:
         return RemoteStore(
             store,
             records,
             settings=RemoteCache(url="https://cache", mode=WRITE if writes else READ),
             opened=lambda: cache,
-            tell=[].append if told is None else told.append,
+            tell=problems.append,
         )
 
     return remote

@@ -46,7 +46,7 @@ def changed(**fields: Any) -> bytes:
             result.output_files.extend(value)
         else:
             setattr(result, name, value)
-    return result.SerializeToString()
+    return bytes(result.SerializeToString())
 
 
 def files(*more: Any) -> list[Any]:
