@@ -137,14 +137,16 @@ def store_folder(root: Path, settings: Settings | None = None) -> Path:
 
 
 def recipe_files(root: Path, settings: Settings) -> list[str]:
-    """The repo's recipes, relative to its root, sorted."""
+    """The repo's recipes, relative to its root, sorted. A repo inside this one keeps its own."""
     found = {
-        path.relative_to(root).as_posix()
+        path.relative_to(root)
         for pattern in settings.recipes
         for path in root.glob(pattern)
         if path.is_file()
     }
-    return sorted(found)
+    folders = {folder for path in found for folder in path.parents[:-1]}
+    other = {folder for folder in folders if (root / folder / SETTINGS_FILE).exists()}
+    return sorted(path.as_posix() for path in found if other.isdisjoint(path.parents))
 
 
 def open_chips(root: Path | None = None) -> Chips:
@@ -339,6 +341,7 @@ def _folders_below(root: Path, top: Path) -> Iterator[str]:
     for folder, inner, _ in os.walk(top):
         inner[:] = [name for name in inner if not name.startswith(".") and name != BUILD]
         yield from (Path(folder, name).relative_to(root).as_posix() for name in inner)
+        inner[:] = [name for name in inner if not Path(folder, name, SETTINGS_FILE).exists()]
 
 
 def open_live(root: Path, recipes: tuple[str, ...] | None, unseen: frozenset[str]) -> Live:

@@ -24,6 +24,7 @@ from qnnbuild.work.qairt_sdk import HOST, HOST_PATH
 
 SDK_YAML = "sdk.yaml"
 NDK_FACTS = "source.properties"
+NDK_BUILD = "ndk-build"
 
 PYTHON_CODE = ("lib/python/**/*",)
 COMPILES = (f"bin/{HOST}/qnn-model-lib-generator", "share/QNN/converter/**/*", "include/QNN/**/*")
@@ -131,21 +132,44 @@ class Sdks:
         yield located.root / SDK_YAML
         yield from (path for _, path in self._of_sdk(located.root, part))
         yield from (
-            Path(found) for program in part.programs if (found := _program(program, located.root))
+            Path(found)
+            for program in part.programs
+            if (found := find_program(program, located.root))
         )
 
     def locate(self, name: str) -> Located:
         """Raises ToolError that says what is missing, and where it was declared."""
+        root, ndk = self.root(name), None
+        sdk = self.declared[name]
+        if sdk.ndk is not None:
+            ndk = self._path(sdk, sdk.ndk)
+        return Located(sdk=sdk, root=root, python=self.python(name), ndk=ndk)
+
+    def root(self, name: str) -> Path:
         sdk = self.declared.get(name)
         if sdk is None:
             raise ToolError(f"no SDK is declared as '{name}'")
         root = self._path(sdk, sdk.root)
         if not root.is_dir():
-            raise self._error(sdk, "there is no such folder", (("root", str(root)),))
-        ndk = None
-        if sdk.ndk is not None:
-            ndk = self._path(sdk, sdk.ndk)
-        return Located(sdk=sdk, root=root, python=self._python(sdk), ndk=ndk)
+            raise self._error(
+                sdk,
+                "there is no such folder",
+                (("root", str(root)),),
+                "root: the folder that has sdk.yaml, bin and lib in it",
+            )
+        return root
+
+    def ndk(self, name: str) -> Path:
+        sdk = self.declared[name]
+        ndk = self._path(sdk, sdk.ndk or "")
+        if sdk.ndk is None or not ndk.is_dir():
+            raise self._error(
+                sdk,
+                "there is no such folder",
+                (("ndk", str(ndk)),),
+                "ndk: the folder that has source.properties and ndk-build in it",
+            )
+        return ndk
 
     def _contents(self, located: Located, part: Part) -> Iterator[tuple[str, str]]:
         for needed in part.needed:
@@ -156,7 +180,7 @@ class Sdks:
             yield "python", self.stats.digest(located.python.resolve()) or "missing"
             yield "packages", " ".join(_packages(located.python))
         for program in part.programs:
-            found = _program(program, located.root)
+            found = find_program(program, located.root)
             if found is None:
                 raise self._error(
                     located.sdk,
@@ -176,6 +200,13 @@ class Sdks:
                 "there is no Android NDK for it",
                 (("ndk", str(located.ndk) if located.ndk else "not declared"),),
                 "ndk: the folder that has source.properties and ndk-build in it",
+            )
+        if not facts.with_name(NDK_BUILD).is_file():
+            raise self._error(
+                located.sdk,
+                f"the Android NDK has no {NDK_BUILD} in it",
+                (("ndk", str(located.ndk)),),
+                "unpack it again: all of it is needed",
             )
         return self.stats.digest(facts) or "missing"
 
@@ -198,7 +229,8 @@ class Sdks:
             )
         return path
 
-    def _python(self, sdk: Sdk) -> Path:
+    def python(self, name: str) -> Path:
+        sdk = self.declared[name]
         written = self._filled(sdk, sdk.python)
         if "/" not in written:
             found = shutil.which(written, path=self.environ.get("PATH"))
@@ -240,7 +272,7 @@ class Sdks:
         )
 
 
-def _program(name: str, root: Path) -> str | None:
+def find_program(name: str, root: Path) -> str | None:
     """As an action finds it."""
     return shutil.which(name, path=":".join((str(root / "bin" / HOST), *HOST_PATH)))
 

@@ -20,6 +20,9 @@ VERSION = re.compile(r"[0-9]+\.[0-9]+(\.[0-9]+){0,2}")
 VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 LOOSE_DOLLAR = re.compile(r"\$(?!\{[A-Za-z_][A-Za-z0-9_]*\})")
 
+PUBLISHED = {"x86_64-linux-clang": "linux-x64", "aarch64-android": "android-aarch64"}
+"""The SDK's names of systems → what archives of libraries are known by."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Sdk:
@@ -44,6 +47,11 @@ class Sdk:
 
 def is_sdk(name: str) -> bool:
     return name.startswith(PREFIX)
+
+
+def published(system: str) -> str:
+    """One that nobody publishes for keeps the SDK's name."""
+    return PUBLISHED.get(system, system)
 
 
 def sdk_of(name: str, given: Mapping[str, object], at: Span | None) -> Sdk:

@@ -7,9 +7,10 @@ from dataclasses import replace
 
 from qnnbuild.actions.action import Action, OutputOf
 from qnnbuild.model.recipe import Chip, ExportSource, Graph, Source, Target
+from qnnbuild.plans.archived import Archived
 from qnnbuild.plans.contexts import Chain, Link, Wrapped, chains_of, fails, shipped_together
 from qnnbuild.plans.multi import MultiGraph, MultiGroup, multi_groups
-from qnnbuild.plans.names import Names, Use, unit_name, uses_of
+from qnnbuild.plans.names import Names, Use, source_of, unit_name, uses_of
 from qnnbuild.plans.proof import Proof, verdict_name
 from qnnbuild.plans.samples import shown_samples
 from qnnbuild.plans.search import Search
@@ -37,6 +38,7 @@ class ModelPlan:
         self.before_convert: list[Action] = []
         self.held: list[Graph] = []  # so that no id is used again: names are known by them
         self.sources = self._sources()
+        self.archived = Archived(toolchains)
 
     def actions(self) -> Iterator[Action]:
         for action, _ in self.sources.values():
@@ -52,6 +54,7 @@ class ModelPlan:
             yield from self._shipped(ours, proof)
         for group in groups:
             yield from self._shipped_for_chips(group, proof)
+        yield from self.archived.libraries(chains, self._licence)
 
     def _shipped(self, chains: Sequence[Chain], proof: Proof) -> Iterator[Action]:
         """What the chains of one folder need, and its bundle."""
@@ -61,7 +64,7 @@ class ModelPlan:
             targets = list({id(c.use.target): c.use.target for c in ours}.values())
             toolchain = self.toolchains[targets[0].toolchain]
             parts = [_part(chain, proof.run_for(chain), toolchain) for chain in ours]
-            yield self._bundle(targets, parts)
+            yield from self._bundle(targets, parts)
 
     def _shipped_for_chips(self, group: MultiGroup, proof: Proof) -> Iterator[Action]:
         """The same where several chips have one binary for each graph."""
@@ -69,7 +72,7 @@ class ModelPlan:
         yield from (graph.compiled for graph in group.graphs)
         toolchain = self.toolchains[group.targets[0].toolchain]
         parts = [_part_of_several(graph, proof, toolchain) for graph in group.graphs]
-        yield self._bundle(group.targets, parts, chips=group.name)
+        yield from self._bundle(group.targets, parts, chips=group.name)
 
     def _proved(self, chains: Sequence[Chain], proof: Proof) -> Iterator[Action]:
         """What compiles the chains, and what runs and judges them."""
@@ -114,8 +117,8 @@ class ModelPlan:
             use,
             lambda name: prepare(use.target, use.graph, source, name, own.name if own else None),
         )
-        calibrated = self._calibrated(use, prepared.name)
-        converted = self._converted(use, prepared.name, calibrated)
+        calibrated = self._calibrated(use, prepared)
+        converted = self._converted(use, prepared, calibrated)
         return Link(
             use=use,
             prepared=prepared,
@@ -175,7 +178,7 @@ class ModelPlan:
         action, output = self.sources[source]
         return OutputOf(action=action.name, output=output)
 
-    def _converted(self, use: Use, prepared: str, calibrated: str | None) -> Action:
+    def _converted(self, use: Use, prepared: Action, calibrated: str | None) -> Action:
         toolchain = self.toolchains[use.target.toolchain]
         if use.graph.auto_from and calibrated is not None:
             shown = list(shown_samples(self.names, use, prepared))
@@ -184,7 +187,7 @@ class ModelPlan:
                 use=use,
                 names=self.names,
                 toolchain=toolchain,
-                prepared=prepared,
+                prepared=prepared.name,
                 calibrated=calibrated,
                 shown=shown[-1].name,
                 chip=self._judging(use),
@@ -196,7 +199,7 @@ class ModelPlan:
             f"convert/{use.base}+{use.graph.precision}",
             use,
             lambda name: convert(
-                use.target, use.graph, toolchain, prepared, calibrated=calibrated, name=name
+                use.target, use.graph, toolchain, prepared.name, calibrated=calibrated, name=name
             ),
         )
 
@@ -211,7 +214,7 @@ class ModelPlan:
         working = [chip for graph, chip in same if graph.expect_failure is None]
         return working[0] if working else same[0][1]
 
-    def _calibrated(self, use: Use, prepared: str) -> str | None:
+    def _calibrated(self, use: Use, prepared: Action) -> str | None:
         """The action whose feeds quantizing measures; None where nothing is measured."""
         given = use.graph.calibration
         if given is None:
@@ -230,16 +233,22 @@ class ModelPlan:
             lambda name: calibrate(
                 use.target,
                 use.graph,
-                prepared=prepared,
+                prepared=prepared.name,
                 feeds=fed.name if fed else None,
+                source=source_of(prepared),
                 name=name,
             ),
         )
         self.before_convert.append(action)
         return action.name
 
-    def _bundle(self, targets: Sequence[Target], parts: Sequence[Part], chips: str = "") -> Action:
-        return bundle(targets, parts, license_text=self._licence(targets[0]), chips=chips)
+    def _bundle(
+        self, targets: Sequence[Target], parts: Sequence[Part], chips: str = ""
+    ) -> Iterator[Action]:
+        """What users download, as a folder and as a single file."""
+        made = bundle(targets, parts, license_text=self._licence(targets[0]), chips=chips)
+        yield made
+        yield from self.archived.contexts(targets, made, chips)
 
     def _licence(self, target: Target) -> OutputOf | None:
         """The licence's text out of the source's package, where the recipe takes it from there."""

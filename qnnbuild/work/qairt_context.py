@@ -16,8 +16,9 @@ from qnnbuild.digest import digest_file
 from qnnbuild.formats.context_binary import may_be_context_binary, read_context_binary
 from qnnbuild.formats.context_json import BorderTensor, ReadContext, ReadGraph, read_context_json
 from qnnbuild.formats.format_error import FormatError
-from qnnbuild.formats.sdk_yaml import same_version, sdk_version
-from qnnbuild.work.qairt_sdk import HOST, Ended, Sdk, run_tool, sdk_here
+from qnnbuild.formats.sdk_yaml import same_version
+from qnnbuild.work.qairt_border import border
+from qnnbuild.work.qairt_sdk import HOST, Ended, Sdk, run_tool, sdk_here, version_of
 from qnnbuild.work.run import Run, WorkError
 
 GENERATOR = f"{{sdk}}/bin/{HOST}/qnn-context-binary-generator"
@@ -53,7 +54,7 @@ def context(run: Run) -> None:
     path = run.outputs["context"] / f"{binary}.bin"
     _check_said(ended, path)
     found = _read_back(run, sdk, path)
-    _check(run, found, ended, _version(sdk))
+    _check(run, found, ended, version_of(sdk))
     own = _own_reading(path, ended)
     if own is not None and own.get("arch") not in (None, run.params["arch"]):
         raise _not_applied(ended, [("HTP", f"v{own['arch']}, asked for v{run.params['arch']}")])
@@ -68,7 +69,7 @@ def _write_files(sdk: Sdk, htp: Mapping[str, Any]) -> None:
 
     A relative one is looked for from wherever the tool runs, and its absence told by nobody.
     """
-    FOLDER.mkdir()
+    FOLDER.mkdir(exist_ok=True)
     inner = (FOLDER / INNER).resolve()
     inner.write_text(json.dumps(htp, indent=4) + "\n", encoding="utf-8")
     outer = {
@@ -132,10 +133,6 @@ def _own_reading(path: Path, ended: Ended) -> dict[str, Any] | None:
     return {"arch": facts.arch, "vtcm_mb": facts.vtcm_mb, "sdk_build": facts.sdk_build}
 
 
-def _version(sdk: Sdk) -> str:
-    return sdk_version((sdk.root / "sdk.yaml").read_text(encoding="utf-8", errors="replace"))
-
-
 def _check(run: Run, found: ReadContext, ended: Ended, version: str) -> None:
     wrong = [
         *_graphs_wrong(run.params["members"], found),
@@ -193,7 +190,8 @@ def _v(arch: int | None) -> str:
 
 
 def _facts(run: Run, member: Mapping[str, Any], found: ReadContext, path: Path) -> dict[str, Any]:
-    graph = _graph_of(found, member["graph"])
+    graph, net = _graph_of(found, member["graph"]), _net(run, member["stem"])
+    orders = {one["name"]: one.get("order") for way in border(net).values() for one in way}
     return {
         "graph": member["graph"],
         "chip": {
@@ -210,24 +208,24 @@ def _facts(run: Run, member: Mapping[str, Any], found: ReadContext, path: Path) 
         "options": run.params["htp"],
         "embedded": False,
         "graphs_in_binary": [one.name for one in found.graphs],
-        "nodes": _nodes(run, member["stem"]),
+        "nodes": len(net.get("graph", {}).get("nodes", {})),  # as the converter made them
         "cpu_nodes": [],
-        "inputs": [_tensor(one) for one in graph.inputs],
-        "outputs": [_tensor(one) for one in graph.outputs],
+        "inputs": [_tensor(one, orders.get(one.name)) for one in graph.inputs],
+        "outputs": [_tensor(one, orders.get(one.name)) for one in graph.outputs],
         "files": {path.name: {"digest": digest_file(path), "size": path.stat().st_size}},
     }
 
 
-def _nodes(run: Run, stem: str) -> int:
-    """How many the converter made."""
+def _net(run: Run, stem: str) -> dict[str, Any]:
+    """What the converter tells of the graph."""
     folder = run.inputs[_input_of(run, stem)]
     (path,) = folder.glob("*_net.json")
-    net = json.loads(path.read_text(encoding="utf-8"))
-    return len(net.get("graph", {}).get("nodes", {}))
+    net: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return net
 
 
-def _tensor(one: BorderTensor) -> dict[str, Any]:
+def _tensor(one: BorderTensor, order: list[int] | None) -> dict[str, Any]:
     told: dict[str, Any] = {"name": one.name, "dtype": one.dtype, "shape": list(one.shape)}
     if one.scale is not None:
         told |= {"scale": one.scale, "offset": one.offset}
-    return told
+    return told | ({"order": order} if order is not None else {})

@@ -15,6 +15,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from qnnbuild.formats.sdk_yaml import sdk_version
+from qnnbuild.work.qairt_hints import hint_of, told_lines
 from qnnbuild.work.run import Run, WorkError
 
 VARIABLE = "QNNBUILD_SDK_"
@@ -25,6 +27,10 @@ HOST_PATH = ("/usr/local/bin", "/usr/bin", "/bin")
 """Where clang++, make and objcopy are looked for."""
 
 LAST_LINES = 15
+BEFORE = ("qnnbuild shell {action}", "./again")
+"""A tool works among files that the action makes: so it is done first, in a folder like its own."""
+
+USUAL_HINT = "the lines under 'by hand' repeat it, in a folder with its inputs"
 TOLD = ("PATH", "LD_LIBRARY_PATH", "PYTHONPATH", "QNN_SDK_ROOT", "LDFLAGS")
 """What of the environment a command by hand needs."""
 
@@ -70,6 +76,10 @@ def sdk_here(environ: Mapping[str, str] = os.environ) -> Sdk:
     )
 
 
+def version_of(sdk: Sdk) -> str:
+    return sdk_version((sdk.root / "sdk.yaml").read_text(encoding="utf-8", errors="replace"))
+
+
 @dataclass(frozen=True, kw_only=True)
 class Ended:
     """How a tool ended, and all that it said. `code` is negative for a signal."""
@@ -88,21 +98,24 @@ class Ended:
         place: str = "graph",
         exit_code: int = 4,
     ) -> WorkError:
-        """With the tool's own last lines, and the command to repeat by hand."""
-        said = "\n".join(line for line in self.lines if line.strip()).splitlines()[-LAST_LINES:]
-        variables = [f"{name}={shlex.quote(self.env[name])}" for name in TOLD if name in self.env]
+        """With the tool's own last lines, and what repeats it, to be pasted into a shell."""
+        said = told_lines(self.lines)
         return WorkError(
             message,
             place=place,
             facts=[
                 *facts,
-                *([("last lines", "\n".join(said))] if said else []),
-                ("by hand", " ".join([*variables, shlex.join(self.argv)])),
+                *([("last lines", "\n".join(said[-LAST_LINES:]))] if said else []),
+                ("by hand", "\n".join([*BEFORE, self.command])),
             ],
-            hint=hint
-            or "`qnnbuild shell ACTION` opens a folder with its inputs: run ./again there",
+            hint=hint or hint_of(said) or USUAL_HINT,
             exit_code=exit_code,
         )
+
+    @property
+    def command(self) -> str:
+        variables = [f"{name}={shlex.quote(self.env[name])}" for name in TOLD if name in self.env]
+        return " ".join([*variables, shlex.join(self.argv)])
 
     @property
     def how(self) -> str:

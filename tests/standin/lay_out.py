@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.libraries import ARM64, HEXAGON, PROGRAM, X86_64, library
+from tests.standin.loadable import loadable
 from tests.standin.tools.release import FACTS, SWITCHES, Release, parts
 
 HERE = Path(__file__).parent
@@ -63,6 +64,7 @@ ANDROID_PROGRAMS = [
     "qnn-throughput-net-run",
     "qnn-platform-validator",
 ]
+CONVERTERS_LOAD = "lib/python/qti/aisw/converters/common/linux-x86_64/libPyIrGraph310.so"
 PYTHON_TOOL = """\
 #!{python}
 import sys
@@ -126,6 +128,8 @@ def lay_out(folder: Path, version: str = OLD) -> Path:
     _tools(root)
     _compiler(root)
     _libraries(root, facts)
+    (root / CONVERTERS_LOAD).parent.mkdir(parents=True)
+    (root / CONVERTERS_LOAD).write_bytes(loadable())
     return root
 
 

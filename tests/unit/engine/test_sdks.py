@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from qnnbuild.actions.action import Action
-from qnnbuild.engine.examine import Finding, _sdk
 from qnnbuild.engine.identity import Identity
 from qnnbuild.engine.sdks import PARTS, Sdks
 from qnnbuild.engine.stats import Stats
@@ -134,15 +133,3 @@ def test_files_that_count_are_looked_at_before_a_build(top: Path) -> None:
     assert top / "sdks/2.40/sdk.yaml" in found
     assert top / f"sdks/2.40/lib/{HOST}/libQnnHtp.so" in found
     assert set(Identity(Stats(), sdks(top, SDK="nowhere")).files(action)) == set()
-
-
-def test_the_doctor_tells_of_each_kind_of_work(top: Path) -> None:
-    word = "qairt-2.40/converter"
-
-    assert _sdk(sdks(top), word) == Finding(what=word, good=True, found="2.40.0.251030")
-    assert _sdk(sdks(top, SDK=""), word) == Finding(
-        what=word,
-        good=False,
-        found="the environment variable SDK is not set",
-        mend="export SDK=…, or write the path",
-    )

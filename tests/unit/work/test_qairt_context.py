@@ -41,7 +41,7 @@ def wrong(found: ReadContext, version: str = "2.40.0.251030") -> dict[str, str]:
     assert caught.value.exit_code == 5
     facts = dict(caught.value.facts)
     assert facts.pop("last lines") == "one\ntwo"
-    assert facts.pop("by hand") == "PATH=/p tool '--a b'"
+    assert facts.pop("by hand") == "qnnbuild shell {action}\n./again\nPATH=/p tool '--a b'"
     return facts
 
 
