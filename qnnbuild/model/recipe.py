@@ -258,6 +258,7 @@ class Graph:
 
     name: str
     source: Source
+    in_binary: str = ""  # its name in a binary that variants share; empty: `name`
     inputs: Mapping[str, InputSpec] = field(default_factory=dict)
     outputs: Mapping[str, OutputSpec] = field(default_factory=dict)  # empty: all, as they are
     constants: Mapping[str, float | int | bool | tuple[float | int | bool, ...]] = field(

@@ -23,8 +23,9 @@ from qnnbuild.model.recipe import (
 )
 from qnnbuild.model.sdks import is_sdk
 from qnnbuild.steps.lora import adapter_files, adapters, usual_adapter
-from qnnbuild.toolchains import ortqnn, qairt_htp
+from qnnbuild.toolchains import ortqnn
 from qnnbuild.toolchains.ort_run import run_part
+from qnnbuild.toolchains.qairt_extensions import device_part
 from qnnbuild.toolchains.qairt_shipped import sdk_part
 
 BUNDLE = "bundle"
@@ -193,7 +194,7 @@ def _graph(part: Part, toolchain: str) -> dict[str, Json]:
     sdk: dict[str, Json] = {}
     if is_sdk(toolchain):
         sdk["sdk"] = sdk_part(part.graph)
-    htp = {"htp": qairt_htp.run_part(part.graph)} if is_sdk(toolchain) else {}
+    device = device_part(part.graph) if is_sdk(toolchain) else {}
     return {
         "graph": part.graph.name,
         "variant": part.variant,
@@ -201,7 +202,7 @@ def _graph(part: Part, toolchain: str) -> dict[str, Json]:
         "source": source_facts(part.graph.source),
         "run": {
             **run_part(part.graph, run_time, dict(usual_adapter(part.graph, part.stem))),
-            **htp,
+            **device,
         },
         **sdk,
         **adapters(part.graph, part.stem),

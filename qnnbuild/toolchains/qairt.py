@@ -13,10 +13,12 @@ from qnnbuild.errors import Problem
 from qnnbuild.model.recipe import Chip, ContextOptions, Graph, RunOptions
 from qnnbuild.model.sdks import Sdk
 from qnnbuild.toolchains.qairt_convert import command, precision_problems
+from qnnbuild.toolchains.qairt_extensions import compile_extensions
 from qnnbuild.toolchains.qairt_htp import compile_part, reads_back
 from qnnbuild.toolchains.qairt_names import ANDROID, HOST, name_problems, names_of
 from qnnbuild.toolchains.qairt_option_checks import option_problems
 from qnnbuild.toolchains.qairt_options import CONVERTER, LIBRARY, data, given, has
+from qnnbuild.toolchains.qairt_sharing import sharing_problems
 from qnnbuild.toolchains.work import Work
 
 PAGE_BYTES = 16 << 10
@@ -111,15 +113,7 @@ class Qairt:
         return self._compile({graph.name: graph}, chip)
 
     def sharing_problems(self, graphs: Sequence[Graph]) -> Iterable[Problem]:
-        """A context tells its graphs apart by names, which are made before the variants differ."""
-        names = [names_of(graph).graph for graph in graphs]
-        twice = next((name for name in names if names.count(name) > 1), None)
-        if twice is not None:
-            yield Problem(
-                message=f"two graphs of one binary would be called '{twice}'",
-                at=graphs[0].places.get("graph"),
-                hint="context: {share_weights: graphs}",
-            )
+        yield from sharing_problems(graphs)
 
     def shared(self, graphs: Mapping[str, Graph], chip: Chip, context: ContextOptions) -> Work:
         return self._compile(graphs, chip)
@@ -156,12 +150,14 @@ class Qairt:
         ]
         together = list(graphs.values())
         htp = compile_part(together, chip, self.version, shared=len(together) > 1)
+        around = compile_extensions(together)
         return Work(
             call="qnnbuild.work.qairt_context:context",
             params={
                 "binary": next(iter(graphs)),
                 "members": members,
                 "htp": htp,
+                **({"extensions": around} if around else {}),
                 "soc_model": chip.soc_model,
                 "arch": chip.arch,
             },
