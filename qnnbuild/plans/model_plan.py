@@ -9,8 +9,10 @@ from qnnbuild.actions.action import Action, OutputOf
 from qnnbuild.model.recipe import Chip, ExportSource, Graph, Source, Target
 from qnnbuild.plans.archived import Archived
 from qnnbuild.plans.contexts import Chain, Link, Wrapped, chains_of, fails, shipped_together
+from qnnbuild.plans.dlcs import floats_of, lowered_of
 from qnnbuild.plans.multi import MultiGraph, MultiGroup, multi_groups
 from qnnbuild.plans.names import Names, Use, source_of, unit_name, uses_of
+from qnnbuild.plans.op_packages import built_for_device, built_here
 from qnnbuild.plans.proof import Proof, verdict_name
 from qnnbuild.plans.samples import shown_samples
 from qnnbuild.plans.search import Search
@@ -64,6 +66,8 @@ class ModelPlan:
             targets = list({id(c.use.target): c.use.target for c in ours}.values())
             toolchain = self.toolchains[targets[0].toolchain]
             parts = [_part(chain, proof.run_for(chain), toolchain) for chain in ours]
+            for chain in ours:
+                yield from chain.on_device
             yield from self._bundle(targets, parts)
 
     def _shipped_for_chips(self, group: MultiGroup, proof: Proof) -> Iterator[Action]:
@@ -78,8 +82,8 @@ class ModelPlan:
         """What compiles the chains, and what runs and judges them."""
         for chain in chains:
             toolchain = self.toolchains[chain.use.target.toolchain]
-            yield from filter(None, (chain.packages, chain.prepared, chain.converted))
-            yield from chain.libraries
+            before = (chain.packages, chain.prepared, chain.unquantized, chain.converted)
+            yield from filter(None, (*before, chain.lowered, *chain.libraries))
             if chain.use.graph.expect_failure is not None:
                 yield from proof.expected(chain, toolchain)
             if fails(chain.use.target):
@@ -118,13 +122,18 @@ class ModelPlan:
             lambda name: prepare(use.target, use.graph, source, name, own.name if own else None),
         )
         calibrated = self._calibrated(use, prepared)
-        converted = self._converted(use, prepared, calibrated)
+        toolchain = self.toolchains[use.target.toolchain]
+        floats = floats_of(self.names, use, toolchain, prepared)
+        converted = self._converted(use, prepared, calibrated, floats)
         return Link(
             use=use,
             prepared=prepared,
             converted=converted,
             packages=own,
             libraries=tuple(self._libraries(use, converted)),
+            unquantized=floats,
+            lowered=lowered_of(self.names, use, toolchain, converted),
+            on_device=tuple(built_for_device(self.names, use, self.toolchains)),
         )
 
     def _libraries(self, use: Use, converted: Action) -> Iterator[Action]:
@@ -144,10 +153,14 @@ class ModelPlan:
         if not use.graph.op_packages:
             return None
         toolchain = self.toolchains[use.target.toolchain]
+        built = {}
+        for package, actions in built_here(self.names, use, self.toolchains):
+            self.before_convert += actions
+            built[package.input] = actions[-1].name
         return self.names.shared(
             f"packages/{use.base}",
             use,
-            lambda name: packages(use.target, use.graph, toolchain, name),
+            lambda name: packages(use.target, use.graph, toolchain, name, built),
         )
 
     def _wrapped(self, use: Use, source: OutputOf) -> Link:
@@ -178,7 +191,9 @@ class ModelPlan:
         action, output = self.sources[source]
         return OutputOf(action=action.name, output=output)
 
-    def _converted(self, use: Use, prepared: Action, calibrated: str | None) -> Action:
+    def _converted(
+        self, use: Use, prepared: Action, calibrated: str | None, floats: Action | None
+    ) -> Action:
         toolchain = self.toolchains[use.target.toolchain]
         if use.graph.auto_from and calibrated is not None:
             shown = list(shown_samples(self.names, use, prepared))
@@ -199,7 +214,13 @@ class ModelPlan:
             f"convert/{use.base}+{use.graph.precision}",
             use,
             lambda name: convert(
-                use.target, use.graph, toolchain, prepared.name, calibrated=calibrated, name=name
+                use.target,
+                use.graph,
+                toolchain,
+                prepared.name,
+                calibrated=calibrated,
+                unquantized=floats.name if floats is not None else None,
+                name=name,
             ),
         )
 
@@ -324,10 +345,11 @@ def _searchable(targets: Sequence[Target], toolchains: Mapping[str, Toolchain]) 
 
 
 def _part(chain: Chain, run: Chain | None, toolchain: Toolchain) -> Part:
-    use = chain.use
+    use, shipping = chain.use, _shipping(chain.packages)
     return Part(
         graph=chain.use.graph,
-        packages=chain.packages.name if chain.packages else None,
+        packages=shipping.name if shipping else None,
+        on_device=tuple(action.name for action in chain.on_device),
         variant=chain.use.target.variant,
         stem=chain.stem,
         prepared=chain.prepared.name,
@@ -338,6 +360,11 @@ def _part(chain: Chain, run: Chain | None, toolchain: Toolchain) -> Part:
         run_alone=chain.is_run_alone,
         traced=traced_by(use.base, use.graph, use.target.chip, toolchain),
     )
+
+
+def _shipping(packages: Action | None) -> Action | None:
+    """What checked them, where it has libraries for a device: built ones are not among them."""
+    return packages if packages and "device" in packages.outputs else None
 
 
 def _part_of_several(graph: MultiGraph, proof: Proof, toolchain: Toolchain) -> Part:

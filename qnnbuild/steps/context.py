@@ -53,7 +53,7 @@ def context(
         call=work.call,
         argv=work.argv,
         params=work.params,
-        inputs=_inputs(members),
+        inputs=_inputs(members, names=work.takes_names),
         outputs=work.outputs,
         tools=work.tools,
         env=work.env,
@@ -113,16 +113,17 @@ def _work(
     return toolchain.shared({m.stem: m.graph for m in members}, chip, target.context)
 
 
-def _inputs(members: Sequence[Member]) -> dict[str, Input]:
+def _inputs(members: Sequence[Member], *, names: bool = True) -> dict[str, Input]:
     """ "model" and "names" (the user's words for nodes); of several, each with its stem."""
     inputs: dict[str, Input] = {}
     for member in members:
         behind = "" if len(members) == 1 else f"-{member.stem}"
         if member.library is not None:
             inputs[f"library{behind}"] = OutputOf(action=member.library, output="library")
-            continue
-        inputs[f"model{behind}"] = OutputOf(action=member.converted, output="model")
-        inputs[f"names{behind}"] = OutputOf(action=member.prepared, output="names")
+        else:
+            inputs[f"model{behind}"] = OutputOf(action=member.converted, output="model")
+            if names:
+                inputs[f"names{behind}"] = OutputOf(action=member.prepared, output="names")
         if member.packages is not None:
             inputs[f"packages{behind}"] = OutputOf(action=member.packages, output="here")
     return inputs

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from qnnbuild.actions.action import Action, Input, OutputOf, SourceFiles
 from qnnbuild.model.recipe import Graph, Target
+from qnnbuild.model.sdks import is_sdk
 from qnnbuild.toolchains.work import Toolchain
 
 
@@ -14,18 +15,24 @@ def convert(
     prepared: str,
     *,
     calibrated: str | None = None,
+    unquantized: str | None = None,
     name: str,
 ) -> Action:
-    """`prepared` and `calibrated` are names of actions; the second is for quantizing only."""
+    """Others are names of actions; `calibrated` is for quantizing only.
+
+    `unquantized` has converted already, with the encodings: what it made is quantized.
+    """
     work = toolchain.convert(graph)
-    inputs: dict[str, Input] = {"model": OutputOf(action=prepared, output="model")}
+    inputs: dict[str, Input] = {"model": OutputOf(action=unquantized or prepared, output="model")}
     if calibrated is not None:
         inputs["feeds"] = OutputOf(action=calibrated, output="feeds")
     quantization = graph.quantization
-    if quantization is not None and quantization.encodings is not None:
+    if unquantized is None and quantization is not None and quantization.encodings is not None:
         inputs["encodings"] = SourceFiles(patterns=(quantization.encodings,))
     if quantization is not None and (quantization.sixteen_bit_nodes or quantization.float_nodes):
         inputs["names"] = OutputOf(action=prepared, output="names")  # patterns are in users' names
+    if is_sdk(target.toolchain) and (definitions := _definitions(graph)):
+        inputs["definitions"] = SourceFiles(patterns=definitions)
     return Action(
         name=name,
         step="convert",
@@ -42,3 +49,8 @@ def convert(
         group=target.model,
         about=f"{graph.name} as {graph.precision}",
     )
+
+
+def _definitions(graph: Graph) -> tuple[str, ...]:
+    """The XML of operators of the user's own, without which the SDK's converter refuses them."""
+    return tuple(dict.fromkeys(package.xml for package in graph.op_packages if package.xml))

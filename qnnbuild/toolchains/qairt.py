@@ -1,23 +1,35 @@
 """The toolchains `qairt-<version>`: Qualcomm's own SDK, in as many versions as a repo declares.
 
 convert makes C++, library compiles it for this host and for others, and context lets the HTP's
-library prepare it for a chip.
+library prepare it for a chip. With `route: dlc` or `route: ort-dlc` there is a DLC in their place.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from qnnbuild.digest import Json
 from qnnbuild.errors import Problem
 from qnnbuild.model.recipe import Chip, ContextOptions, Graph, RunOptions
 from qnnbuild.model.sdks import Sdk
-from qnnbuild.toolchains.qairt_convert import command, precision_problems
+from qnnbuild.toolchains import qairt_dlc
+from qnnbuild.toolchains.ortqnn import OrtQnn
+from qnnbuild.toolchains.own_packages import Built, packages_work
+from qnnbuild.toolchains.qairt_convert import command
 from qnnbuild.toolchains.qairt_extensions import compile_extensions
 from qnnbuild.toolchains.qairt_htp import compile_part, reads_back
 from qnnbuild.toolchains.qairt_names import ANDROID, HOST, name_problems, names_of
+from qnnbuild.toolchains.qairt_op_packages import (
+    building_problems,
+    built_work,
+    op_package_problems,
+    registered_here,
+    skeleton_work,
+)
 from qnnbuild.toolchains.qairt_option_checks import option_problems
 from qnnbuild.toolchains.qairt_options import CONVERTER, LIBRARY, data, given, has
+from qnnbuild.toolchains.qairt_routes import CPP, DLC, ORT_DLC, route_of, route_problems
 from qnnbuild.toolchains.qairt_sharing import sharing_problems
 from qnnbuild.toolchains.qairt_verify import verify_params
 from qnnbuild.toolchains.work import Work
@@ -51,8 +63,10 @@ class Qairt:
     ) -> Iterable[Problem]:
         yield from name_problems(graph, self._targets(graph))
         yield from self._not_for_it(graph, context or ContextOptions())
-        yield from precision_problems(graph, chip, self.version)
+        yield from route_problems(graph)
+        yield from qairt_dlc.dlc_problems(graph, chip, self.version)
         yield from option_problems(graph, chip, self.version)
+        yield from op_package_problems(graph, self.name)
         since = data().arch_since.get(chip.arch, "")
         if not has(self.version, since):
             yield Problem(
@@ -75,7 +89,6 @@ class Qairt:
         said = (
             ("backend", graph.backend != "htp", "leave it out: the SDK compiles for the HTP"),
             ("cpu_fallback", graph.cpu_fallback != "refuse", "leave it out: all runs on the NPU"),
-            ("op_packages", bool(graph.op_packages), "toolchain: ort takes them"),
             ("lora", graph.lora is not None, "toolchain: ort takes adapters"),
             ("run", graph.run != RunOptions(), "options: {qairt: {htp: {perf_profile: burst}}}"),
             ("context.embed", context.embed, no_onnx),
@@ -92,9 +105,25 @@ class Qairt:
         return graph
 
     def packages(self, graph: Graph) -> Work:
-        raise ValueError(f"{self.name} takes no operators of one's own")
+        return packages_work(graph)
+
+    def skeleton(self, package: Built) -> Work:
+        return skeleton_work(self.sdk, package, f"{SDK_TOOL}:{self.name}")
+
+    def built(self, package: Built, target: str) -> Work:
+        return built_work(self.sdk, package, target, f"{SDK_TOOL}:{self.name}")
+
+    def building_problems(self, graph: Graph, package: Built) -> Iterable[Problem]:
+        return building_problems(self.sdk, graph, package)
 
     def convert(self, graph: Graph) -> Work:
+        route = route_of(graph)
+        if route == ORT_DLC:
+            return OrtQnn().convert(graph)
+        if route == DLC and graph.quantization is not None:
+            return self._of_sdk(qairt_dlc.quantizer(graph, self.version), "quantizer")
+        if route == DLC:
+            return self._of_sdk(qairt_dlc.converter(graph, self.version), "dlc-converter")
         return Work(
             call="qnnbuild.work.qairt_convert:convert",
             params={
@@ -107,6 +136,19 @@ class Qairt:
             passes=self._passes,
         )
 
+    def unquantized(self, graph: Graph) -> Work | None:
+        if route_of(graph) != DLC or graph.quantization is None:
+            return None
+        return self._of_sdk(qairt_dlc.converter(graph, self.version), "dlc-converter")
+
+    def lowered(self, graph: Graph) -> Work | None:
+        return qairt_dlc.dump(graph) if route_of(graph) == ORT_DLC else None
+
+    def _of_sdk(self, work: Work, part: str) -> Work:
+        """By a Python tool of the SDK."""
+        tools = (self._tool(part), "package:numpy")
+        return replace(work, tools=tools, passes=self._passes)
+
     def libraries(self, graph: Graph) -> Mapping[str, Work]:
         """For this host, which compiles it for a chip, and for what else the recipe names."""
         return {target: self._library(graph, target) for target in self._targets(graph)}
@@ -115,6 +157,7 @@ class Qairt:
         return self._compile({graph.name: graph}, chip)
 
     def sharing_problems(self, graphs: Sequence[Graph]) -> Iterable[Problem]:
+        yield from qairt_dlc.mixed_problems(graphs)
         yield from sharing_problems(graphs)
 
     def shared(self, graphs: Mapping[str, Graph], chip: Chip, context: ContextOptions) -> Work:
@@ -162,9 +205,11 @@ class Qairt:
                 "graph": names_of(graph).graph,
                 "reads_back": reads_back(graph, chip),
                 **({"alone": self._asked([graph], chip)} if shared else {}),
+                **({"named_by_dlc": True} if route_of(graph) == ORT_DLC else {}),
             }
             for stem, graph in graphs.items()
         ]
+        dlc = route_of(together[0]) != CPP
         return Work(
             call="qnnbuild.work.qairt_context:context",
             params={
@@ -173,10 +218,15 @@ class Qairt:
                 **self._asked(together, chip),
                 "soc_model": chip.soc_model,
                 "arch": chip.arch,
+                **_registered(graphs),
+                **({"dlc": True} if dlc else {}),
             },
             outputs=("context", "facts", *(("alone", "alone-facts") if shared else ())),
-            tools=(self._tool("context"),),
+            tools=tuple(
+                self._tool(part) for part in ("context", *(["dlc-library"] if dlc else []))
+            ),
             passes=self._passes,
+            takes_names=False,
         )
 
     def _asked(self, graphs: Sequence[Graph], chip: Chip) -> dict[str, Json]:
@@ -186,6 +236,8 @@ class Qairt:
         return {"htp": htp, **({"extensions": around} if around else {})}
 
     def _targets(self, graph: Graph) -> tuple[str, ...]:
+        if route_of(graph) != CPP:
+            return ()
         asked = given(graph, LIBRARY).get("targets", ())
         known = [one for one in asked if one == ANDROID] if isinstance(asked, list) else []
         return tuple(dict.fromkeys((HOST, *known)))
@@ -196,6 +248,11 @@ class Qairt:
     @property
     def _passes(self) -> tuple[str, ...]:
         return (self.sdk.variable,)
+
+
+def _registered(graphs: Mapping[str, Graph]) -> dict[str, Json]:
+    text = registered_here(graphs)
+    return {"op_packages": text} if text else {}
 
 
 def _keeps_layout(graph: Graph) -> Iterator[str]:

@@ -7,22 +7,24 @@ from collections.abc import Iterator
 from qnnbuild.digest import Json
 from qnnbuild.model.recipe import Chip, Graph
 from qnnbuild.toolchains.qairt_htp import device_of
-from qnnbuild.toolchains.qairt_names import names_of
+from qnnbuild.toolchains.qairt_op_packages import registered_here
 from qnnbuild.toolchains.qairt_options import CONVERTER, given
+from qnnbuild.toolchains.qairt_routes import CPP, route_of
 
 
 def verify_params(graph: Graph, chip: Chip, stem: str, version: str) -> dict[str, Json]:
     """Of the compile only what says how inputs and outputs lie; the chip, so that it is checked."""
-    asked = given(graph, CONVERTER)
+    asked, packages = given(graph, CONVERTER), registered_here({graph.name: graph})
     return {
         "graph": graph.name,
         "stem": stem,
-        "inner": names_of(graph).graph,
         "soc_model": chip.soc_model,
         "arch": chip.arch,
         "keeps_layout": list(keeps_layout(graph)),
-        "keeps_all": asked.get("preserve_io") is True,
+        # a DLC has the model's own layouts
+        "keeps_all": asked.get("preserve_io") is True or route_of(graph) != CPP,
         "htp": {"devices": [device_of(chip, version)]},
+        **({"op_packages": packages} if packages else {}),
     }
 
 

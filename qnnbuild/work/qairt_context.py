@@ -27,6 +27,7 @@ from qnnbuild.formats.context_json import BorderTensor, ReadContext, ReadGraph, 
 from qnnbuild.formats.format_error import FormatError
 from qnnbuild.formats.sdk_yaml import same_version
 from qnnbuild.work.qairt_border import border
+from qnnbuild.work.qairt_dlcs import dlc_of, named, operators_of
 from qnnbuild.work.qairt_sdk import HOST, Ended, Sdk, run_tool, sdk_here, version_of
 from qnnbuild.work.run import Run, WorkError
 
@@ -53,10 +54,12 @@ def context(run: Run) -> None:
     """Inputs "library", or "library-<stem>" of each, → outputs "context" and "facts".
 
     `params`: binary (its stem), members ([{stem, graph, reads_back}], in order), htp (what its own
-    file says), extensions (what stands around it), soc_model, arch. Of several, each has its own
-    two "alone", and they are in "alone" and "alone-facts", too.
+    file says), extensions (what stands around it), soc_model, arch. With `dlc` inputs are "model",
+    or "model-<stem>" of each. Of several graphs each has its own two "alone", and they are in
+    "alone" and "alone-facts", too.
     """
     sdk = sdk_here()
+    run = named(run, version_of(sdk))
     members: Sequence[Mapping[str, Any]] = run.params["members"]
     asked = Asked(binary=run.params["binary"], members=members, said=run.params)
     alone = {
@@ -88,9 +91,10 @@ def _compiled(run: Run, sdk: Sdk, asked: Asked, sizes: Mapping[str, int] | None 
     members = asked.members
     write_htp_files(sdk, asked.said["htp"], asked.said.get("extensions", {}))
     argv = [GENERATOR, "--backend", f"{LIBRARIES}/libQnnHtp.so"]
-    argv += ["--model", ",".join(_library(run, member["stem"]) for member in members)]
+    argv += _models(run, members)
     argv += ["--output_dir", f"{{out.{asked.out}}}", "--binary_file", asked.binary]
     argv += ["--config_file", OUTER_PATH]
+    argv += ["--op_packages", run.params["op_packages"]] if "op_packages" in run.params else []
     ended = run_tool(run, sdk, argv)
     path = run.outputs[asked.out] / f"{asked.binary}.bin"
     check_taken(ended)
@@ -149,6 +153,14 @@ def write_htp_files(
         **(around or {}),
     }
     (FOLDER / OUTER).write_text(json.dumps(outer, indent=4) + "\n", encoding="utf-8")
+
+
+def _models(run: Run, members: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What is compiled: libraries, or DLCs, which one library of the SDK loads."""
+    if run.params.get("dlc"):
+        dlcs = ",".join(dlc_of(run, member["stem"]).as_posix() for member in members)
+        return ["--model", f"{LIBRARIES}/libQnnModelDlc.so", "--dlc_path", dlcs]
+    return ["--model", ",".join(_library(run, member["stem"]) for member in members)]
 
 
 def _input_of(run: Run, stem: str) -> str:
@@ -318,7 +330,7 @@ def _facts(
         "options": htp,
         "embedded": False,
         "graphs_in_binary": [one.name for one in found.graphs],
-        "nodes": len(net.get("graph", {}).get("nodes", {})),  # as the converter made them
+        "nodes": _nodes(run, member["stem"], net),
         "cpu_nodes": [],
         "inputs": [_tensor(one, orders.get(one.name)) for one in graph.inputs],
         "outputs": [_tensor(one, orders.get(one.name)) for one in graph.outputs],
@@ -327,11 +339,20 @@ def _facts(
 
 
 def _net(run: Run, stem: str) -> dict[str, Any]:
-    """What the converter tells of the graph."""
+    """What the converter tells of the graph; nothing of a DLC, which has the source's layouts."""
+    if run.params.get("dlc"):
+        return {}
     folder = run.inputs[_input_of(run, stem)]
     (path,) = folder.glob("*_net.json")
     net: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return net
+
+
+def _nodes(run: Run, stem: str, net: Mapping[str, Any]) -> int:
+    """How many the converter made."""
+    if run.params.get("dlc"):
+        return operators_of(run, stem)
+    return len(net.get("graph", {}).get("nodes", {}))
 
 
 def _tensor(one: BorderTensor, order: list[int] | None) -> dict[str, Any]:

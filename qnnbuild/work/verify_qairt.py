@@ -56,14 +56,14 @@ NOT_GOOD = 5
 def verify(run: Run) -> None:
     """Inputs "context", "facts", "samples", "reference" (and "recorded") → "outputs", "numbers".
 
-    `params`: graph, stem, inner (the graph's name in the binary), soc_model, arch, keeps_layout,
-    keeps_all, htp (what the HTP is told of its chip).
+    `params`: graph, stem, soc_model, arch, keeps_layout, keeps_all, htp (what the HTP is told of
+    its chip), op_packages.
     """
     sdk = sdk_here()
     path = run.inputs["context"] / f"{run.params['stem']}.bin"
     facts = facts_of(run, path)
     read = read_back(run, sdk, path)
-    graph = checked(run, read)
+    graph = checked(run, read, facts["graph"])
     said = json.loads((run.inputs["reference"] / REFERENCE).read_text(encoding="utf-8"))
     samples = [read_npz(file) for file in array_files(run.inputs["samples"])]
     inputs = inputs_of(samples[0], graph.inputs, by_name(facts["inputs"]), kept(run.params))
@@ -96,11 +96,10 @@ def facts_of(run: Run, path: Path) -> dict[str, Any]:
     return facts
 
 
-def checked(run: Run, read: ReadContext) -> ReadGraph:
-    """The graph in the binary, which is for the chip."""
+def checked(run: Run, read: ReadContext, inner: str) -> ReadGraph:
+    """The graph in the binary, which is for the chip; `inner` is what it was compiled as."""
     if wrong := [*chip_wrong(run.params, read)]:
         raise not_good("the binary is for another chip", facts=wrong)
-    inner = run.params["inner"]
     graph = next((one for one in read.graphs if one.name == inner), None)
     if graph is None or len(read.graphs) > 1:
         raise not_good(
@@ -153,6 +152,7 @@ def _run(run: Run, sdk: Sdk, path: Path) -> Ended:
     argv += ["--retrieve_context", path.as_posix(), "--input_list", INPUT_LIST.as_posix()]
     argv += ["--output_dir", RESULTS.as_posix(), "--config_file", OUTER_PATH]
     argv += ["--use_native_input_files", "--use_native_output_files"]
+    argv += ["--op_packages", run.params["op_packages"]] if "op_packages" in run.params else []
     ended = run_tool(run, sdk, argv)
     check_taken(ended)
     for line in ended.lines:

@@ -203,7 +203,7 @@ def test_variants_share_a_binary_in_which_each_has_its_name(fresh: SdkRepo):
     recipe.write_text(f"{recipe.read_text()}context: {{share_weights: variants}}\n")
 
     done = fresh.doit()
-    manifests = list((fresh.root / "build/sense").rglob("manifest.json"))
+    manifests = list((fresh.root / "build/sense").glob("*/manifest.json"))
 
     assert done.code == 0, done.err
     assert steps(done)["context"] == 1

@@ -34,7 +34,6 @@ def test_only_names_layouts_and_the_chip_count() -> None:
     assert work.params == {
         "graph": "enc-1",
         "stem": "enc-1-a",
-        "inner": "enc_1",
         "soc_model": 69,
         "arch": 79,
         "keeps_layout": ["x"],

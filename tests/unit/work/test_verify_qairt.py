@@ -156,14 +156,14 @@ def read(*graphs: str, arch: int = 79) -> ReadContext:
 
 
 def test_only_a_binary_for_the_chip_with_the_graph_alone_is_run() -> None:
-    run = Run(params={"inner": "enc", "soc_model": 69, "arch": 79}, inputs={}, outputs={})
+    run = Run(params={"soc_model": 69, "arch": 79}, inputs={}, outputs={})
 
-    assert verify_qairt.checked(run, read("enc")).name == "enc"
+    assert verify_qairt.checked(run, read("enc"), "enc").name == "enc"
     with pytest.raises(WorkError, match="the binary is for another chip"):
-        verify_qairt.checked(run, read("enc", arch=68))
+        verify_qairt.checked(run, read("enc", arch=68), "enc")
     for graphs in (("dec",), ("enc", "dec"), ()):
         with pytest.raises(WorkError, match="has to hold 'enc' alone"):
-            verify_qairt.checked(run, read(*graphs))
+            verify_qairt.checked(run, read(*graphs), "enc")
 
 
 def test_a_binary_that_was_changed_since_is_told(tmp_path: Path) -> None:
