@@ -24,8 +24,9 @@ from qnnbuild.model.recipe import (
 from qnnbuild.model.sdks import is_sdk
 from qnnbuild.steps.export import ALSO, has_more
 from qnnbuild.steps.lora import adapter_files, adapters, usual_adapter
-from qnnbuild.toolchains import ortqnn, qairt_htp
+from qnnbuild.toolchains import ortqnn
 from qnnbuild.toolchains.ort_run import run_part
+from qnnbuild.toolchains.qairt_extensions import device_part
 from qnnbuild.toolchains.qairt_shipped import sdk_part
 
 BUNDLE = "bundle"
@@ -45,6 +46,7 @@ class Part:
     verdict: str | None = None  # the action that judged the binary of `run_on`
     traced: str | None = None  # the op trace, where nodes may run on the CPU
     packages: str | None = None  # the action that has the libraries of the user's own operators
+    on_device: tuple[str, ...] = ()  # the actions that built such libraries for the device
     run_on: str | None = None  # the chip whose binary was run: this one, or one of its generation
     run_alone: bool = False  # it was run as compiled alone, since no host runs what ships
     singles: Mapping[str, str] = field(default_factory=dict)
@@ -156,6 +158,8 @@ def _inputs(part: Part, *, is_first: bool) -> dict[str, Input]:
         inputs[f"verdict-{part.stem}"] = OutputOf(action=part.verdict, output="verdict")
     if part.packages is not None:
         inputs[f"packages-{part.stem}"] = OutputOf(action=part.packages, output="device")
+    for number, built in enumerate(part.on_device):
+        inputs[f"packages-{part.stem}-{number}"] = OutputOf(action=built, output="library")
     for chip, verdict in part.singles.items():
         inputs[f"verdict-{part.stem}-{chip}"] = OutputOf(action=verdict, output="verdict")
     if part.traced is not None:
@@ -213,7 +217,7 @@ def _graph(part: Part, toolchain: str) -> dict[str, Json]:
     sdk: dict[str, Json] = {}
     if is_sdk(toolchain):
         sdk["sdk"] = sdk_part(part.graph)
-    htp = {"htp": qairt_htp.run_part(part.graph)} if is_sdk(toolchain) else {}
+    device = device_part(part.graph) if is_sdk(toolchain) else {}
     return {
         "graph": part.graph.name,
         "variant": part.variant,
@@ -221,7 +225,7 @@ def _graph(part: Part, toolchain: str) -> dict[str, Json]:
         "source": source_facts(part.graph.source),
         "run": {
             **run_part(part.graph, run_time, dict(usual_adapter(part.graph, part.stem))),
-            **htp,
+            **device,
         },
         **sdk,
         **adapters(part.graph, part.stem),
