@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from qnnbuild.model.recipe import Target
-from qnnbuild.session import open_session
+from qnnbuild.session import Session, open_session
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "sherpa.md"
@@ -39,8 +39,8 @@ is taken from the store; that depends on the exporter, and is not counted here.
 """
 
 
-def page() -> str:
-    session = open_session(SHERPA)
+def page(session: Session | None = None) -> str:
+    session = session or open_session(SHERPA)
     targets: dict[str, list[Target]] = {}
     for target in session.targets:
         targets.setdefault(target.model, []).append(target)

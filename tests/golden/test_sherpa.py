@@ -299,7 +299,7 @@ def test_floats_are_for_no_chip_without_fp16() -> None:
 
 
 def test_the_page_is_what_the_recipes_say(golden: Callable[[Path, str], None]) -> None:
-    golden(PAGE, page())
+    golden(PAGE, page(session()))
 
 
 def test_one_chain_of_each_family(golden: Callable[[Path, str], None]) -> None:
