@@ -353,6 +353,7 @@ def _part(chain: Chain, run: Chain | None, toolchain: Toolchain) -> Part:
         variant=chain.use.target.variant,
         stem=chain.stem,
         prepared=chain.prepared.name,
+        source=source_of(chain.prepared),
         converted=chain.converted.name,
         compiled=chain.compiled.name,
         verdict=verdict_name(run) if run else None,
