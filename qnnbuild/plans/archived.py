@@ -37,7 +37,10 @@ class Archived:
             yield archive(targets, bundle, self._free(said, first, chip=chip), chip=chip)
 
     def libraries(
-        self, chains: Sequence[Chain], license_of: Callable[[Target], OutputOf | None]
+        self,
+        chains: Sequence[Chain],
+        license_of: Callable[[Target], OutputOf | None],
+        exported_of: Callable[[Sequence[Target]], Sequence[OutputOf]],
     ) -> Iterator[Action]:
         """A bundle where there are libraries that no context takes, or an archive is wanted."""
         had: set[str] = set()  # variants
@@ -61,7 +64,13 @@ class Archived:
                 continue
             behind = f"~{first.chip.name}" if first.variant in had else ""
             had.add(first.variant)
-            made = library_bundle(targets, parts, license_text=license_of(first), behind=behind)
+            made = library_bundle(
+                targets,
+                parts,
+                license_text=license_of(first),
+                exported=exported_of(targets),
+                behind=behind,
+            )
             yield made
             if said is not None:
                 for system in systems:

@@ -10,6 +10,7 @@ from qnnbuild.errors import Problem
 from qnnbuild.model.recipe import ArchiveName, Graph, Target, Verify
 from qnnbuild.model.sdks import published
 from qnnbuild.plans.contexts import fails, folder_of
+from qnnbuild.steps.export import made_beside
 from qnnbuild.toolchains.work import Toolchain
 
 PLACE = "bundle.archives"
@@ -53,6 +54,12 @@ def has_libraries(target: Target, toolchain: Toolchain) -> bool:
 
 def _of_target(target: Target, toolchain: Toolchain) -> Iterator[Problem]:
     bundle = target.bundle
+    if bundle.exported and not any(made_beside(graph.source) for graph in target.graphs):
+        yield Problem(
+            message="the source brings nothing but the ONNX file",
+            at=target.places.get("bundle.exported"),
+            hint="source: {export: {also: …}} names what its command writes beside it",
+        )
     if bundle.library_archive and not has_libraries(target, toolchain):
         yield _problem(
             target,

@@ -17,7 +17,7 @@ from qnnbuild.plans.search import Search
 from qnnbuild.steps.bundle import Part, bundle
 from qnnbuild.steps.convert import convert
 from qnnbuild.steps.dump import dump, kinds, name_of, traced_by
-from qnnbuild.steps.export import export, export_output, together
+from qnnbuild.steps.export import ALSO, export, export_output, made_beside, together
 from qnnbuild.steps.fetch import LICENSE, MODEL, fetch
 from qnnbuild.steps.library import library
 from qnnbuild.steps.op_packages import packages
@@ -54,7 +54,7 @@ class ModelPlan:
             yield from self._shipped(ours, proof)
         for group in groups:
             yield from self._shipped_for_chips(group, proof)
-        yield from self.archived.libraries(chains, self._licence)
+        yield from self.archived.libraries(chains, self._licence, self._exported)
 
     def _shipped(self, chains: Sequence[Chain], proof: Proof) -> Iterator[Action]:
         """What the chains of one folder need, and its bundle."""
@@ -246,7 +246,13 @@ class ModelPlan:
         self, targets: Sequence[Target], parts: Sequence[Part], chips: str = ""
     ) -> Iterator[Action]:
         """What users download, as a folder and as a single file."""
-        made = bundle(targets, parts, license_text=self._licence(targets[0]), chips=chips)
+        made = bundle(
+            targets,
+            parts,
+            license_text=self._licence(targets[0]),
+            exported=self._exported(targets),
+            chips=chips,
+        )
         yield made
         yield from self.archived.contexts(targets, made, chips)
 
@@ -257,6 +263,15 @@ class ModelPlan:
             if LICENSE in action.outputs:
                 return OutputOf(action=action.name, output=LICENSE)
         return None
+
+    def _exported(self, targets: Sequence[Target]) -> list[OutputOf]:
+        """What the sources' commands make beside the ONNX files, where a bundle takes of it."""
+        if not any(target.bundle.exported for target in targets):
+            return []
+        graphs = [graph for target in targets for graph in target.graphs]
+        actions = [self.sources[graph.source][0] for graph in graphs if made_beside(graph.source)]
+        names = dict.fromkeys(action.name for action in actions)
+        return [OutputOf(action=name, output=ALSO) for name in names]
 
     def _sources(self) -> dict[Source, tuple[Action, str]]:
         """source → the action that has its ONNX file, and which output."""

@@ -54,13 +54,15 @@ def bundle(
     parts: Sequence[Part],
     *,
     license_text: OutputOf | None,
+    exported: Sequence[OutputOf] = (),
     chips: str = "",
 ) -> Action:
     """For `targets`, which differ in variant or chip. Stems are unique among `parts`.
 
     `chips` is the name of several chips that have one binary, in the place of a chip's.
 
-    `license_text` is the output with LICENSE.txt, for a licence that came with the source.
+    `license_text` is the output with LICENSE.txt, for a licence that came with the source;
+    `exported` are outputs of the sources' commands in which more files are.
     """
     first, where = targets[0], lands(targets, chips)
     inputs: dict[str, Input] = {"provenance": Provenance()}
@@ -69,6 +71,7 @@ def bundle(
         inputs |= _inputs(part, is_first=contexts[part.compiled] == part.stem)
     files = tuple(dict.fromkeys(file for t in targets for file in t.bundle.files))
     inputs |= files_and_licence(first, files, license_text)
+    inputs |= exported_files(exported)
     folder, _, last = where.rpartition("/")
     return Action(
         name=f"bundle/{folder}@{last}",
@@ -105,9 +108,28 @@ def files_and_licence(
     return inputs
 
 
+def exported_files(exported: Sequence[OutputOf]) -> dict[str, Input]:
+    return {f"exported-{number}": made for number, made in enumerate(exported)}
+
+
+def exported_params(targets: Sequence[Target]) -> dict[str, Json]:
+    """Patterns, and the folder from which files are named: that of the first ONNX file."""
+    patterns = list(dict.fromkeys(one for t in targets for one in t.bundle.exported))
+    if not patterns:
+        return {}
+    makes = [
+        graph.source.makes for graph in targets[0].graphs if isinstance(graph.source, ExportSource)
+    ]
+    return {"exported": patterns, "exported_from": recipe_folder(makes[0])}
+
+
 def named_places(target: Target) -> dict[str, Span]:
     """Inputs are called after what names them."""
-    named = {"files": "bundle.files", "license": "license.file"}
+    named = {
+        "files": "bundle.files",
+        "exported": "bundle.exported",
+        "license": "license.file",
+    }
     own = {name: target.places[at] for name, at in named.items() if at in target.places}
     return {**target.places, **own}
 
@@ -165,6 +187,7 @@ def _params(targets: Sequence[Target], parts: Sequence[Part]) -> dict[str, Json]
         "chips": [_chip(chip) for chip in _chips(targets)],
         "toolchain": first.toolchain,
         "folder": recipe_folder(first.recipe) if any(t.bundle.files for t in targets) else "",
+        **exported_params(targets),
         "graphs": {
             part.stem: {**_graph(part, first.toolchain), "context": contexts[part.compiled]}
             for part in parts

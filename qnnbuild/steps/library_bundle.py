@@ -11,6 +11,8 @@ from qnnbuild.model.recipe import Graph, Target
 from qnnbuild.model.sdks import is_sdk, published
 from qnnbuild.steps.bundle import (
     BUNDLE,
+    exported_files,
+    exported_params,
     files_and_licence,
     named_places,
     recipe_folder,
@@ -37,6 +39,7 @@ def library_bundle(
     parts: Sequence[LibraryPart],
     *,
     license_text: OutputOf | None,
+    exported: Sequence[OutputOf] = (),
     behind: str = "",
 ) -> Action:
     """For `targets` of one variant, which differ in their chip only.
@@ -50,6 +53,7 @@ def library_bundle(
         inputs |= _inputs(part)
     files = [f for f in first.bundle.files if all(f in t.bundle.files for t in targets)]
     inputs |= files_and_licence(first, files, license_text)
+    inputs |= exported_files(exported)
     return Action(
         name=f"bundle/{where}",
         step="bundle",
@@ -87,6 +91,7 @@ def _params(first: Target, parts: Sequence[LibraryPart], *, with_files: bool) ->
         "chips": [],
         "toolchain": first.toolchain,
         "folder": recipe_folder(first.recipe) if with_files else "",
+        **exported_params([first]),
         "graphs": {
             part.graph.name: {
                 "graph": part.graph.name,

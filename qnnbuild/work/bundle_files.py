@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from qnnbuild.digest import digest_file
 from qnnbuild.work.license_text import read_license
 from qnnbuild.work.run import Run, WorkError
 
@@ -23,6 +24,36 @@ def take_files(run: Run, out: Path) -> None:
     for name in tuple(files_below(run.inputs["files"])):
         inside = name.removeprefix(start)
         move(run.inputs["files"] / name, out, inside, f"'{name}'")
+
+
+def take_exported(run: Run, out: Path) -> None:
+    """Files of the sources' commands, named as from the ONNX file's folder.
+
+    Commands of several graphs may write the same file.
+    """
+    folders = [run.inputs[name] for name in sorted(run.inputs) if name.startswith("exported-")]
+    for pattern in run.params.get("exported", ()):
+        found = [(top, file) for top in folders for file in sorted(top.glob(pattern))]
+        if not found:
+            raise WorkError(
+                f"the source's command wrote nothing that '{pattern}' matches",
+                place="exported",
+                hint="also: of the source names what is kept of what it writes",
+                exit_code=2,
+            )
+        for top, file in found:
+            _take_exported(run, out, top, file)
+
+
+def _take_exported(run: Run, out: Path, top: Path, file: Path) -> None:
+    if not file.is_file():
+        return
+    start = f"{run.params['exported_from']}/"
+    name = file.relative_to(top).as_posix()
+    inside = name.removeprefix(start)
+    there = out / inside
+    if not there.is_file() or digest_file(there) != digest_file(file):
+        move(file, out, inside, f"'{name}'")
 
 
 def move(path: Path, out: Path, name: str, what: str) -> None:

@@ -16,6 +16,7 @@ from qnnbuild.work.bundle_files import (
     license_text,
     move,
     read_json,
+    take_exported,
     take_files,
 )
 from qnnbuild.work.card import card
@@ -34,6 +35,7 @@ def bundle(run: Run) -> None:
     graphs = {stem: _graph(run, stem, told, out) for stem, told in run.params["graphs"].items()}
     (out / LICENSE).write_text(license_text(run), encoding="utf-8", newline="\n")
     take_files(run, out)
+    take_exported(run, out)
     provenance = read_json(run.inputs["provenance"] / "provenance.json")
     tell(_manifest(run.params, graphs, provenance), out)
 
