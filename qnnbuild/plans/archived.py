@@ -11,6 +11,7 @@ from qnnbuild.plans.archives import archive_name
 from qnnbuild.plans.contexts import Chain, fails
 from qnnbuild.steps.archive import archive
 from qnnbuild.steps.library_bundle import LibraryPart, library_bundle
+from qnnbuild.steps.runtime import RUNTIME, runtime
 from qnnbuild.toolchains.work import Toolchain
 
 TAKEN_ANYWAY = 1
@@ -64,11 +65,14 @@ class Archived:
                 continue
             behind = f"~{first.chip.name}" if first.variant in had else ""
             had.add(first.variant)
+            new, runs_with = self.runtimes(targets, prepares=True)
+            yield from new
             made = library_bundle(
                 targets,
                 parts,
                 license_text=license_of(first),
                 exported=exported_of(targets),
+                runs_with=runs_with,
                 behind=behind,
             )
             yield made
@@ -76,6 +80,20 @@ class Archived:
                 for system in systems:
                     name = self._free(said, first, system=system)
                     yield archive(targets, made, name, system=system)
+
+    def runtimes(
+        self, targets: Sequence[Target], *, prepares: bool
+    ) -> tuple[list[Action], list[OutputOf]]:
+        """What brings libraries of the SDK that run a bundle: what is new of it, and all."""
+        first = targets[0]
+        archs = [target.chip.arch for target in targets]
+        made = [
+            runtime(first, system, archs, prepares=prepares)
+            for system in first.bundle.sdk_libraries
+        ]
+        new = [action for action in made if action.name not in self.taken]
+        self.taken.update(action.name for action in new)
+        return new, [OutputOf(action=action.name, output=RUNTIME) for action in made]
 
     def _free(self, said: ArchiveName, target: Target, *, chip: str = "", system: str = "") -> str:
         name = archive_name(said, chip=chip, system=system)

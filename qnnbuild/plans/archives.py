@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from qnnbuild.errors import Problem
 from qnnbuild.model.recipe import ArchiveName, Graph, Target, Verify
-from qnnbuild.model.sdks import published
+from qnnbuild.model.sdks import is_sdk, published
 from qnnbuild.plans.contexts import fails, folder_of
 from qnnbuild.steps.export import made_beside
 from qnnbuild.toolchains.work import Toolchain
@@ -59,6 +59,12 @@ def _of_target(target: Target, toolchain: Toolchain) -> Iterator[Problem]:
             message="the source brings nothing but the ONNX file",
             at=target.places.get("bundle.exported"),
             hint="source: {export: {also: …}} names what its command writes beside it",
+        )
+    if bundle.sdk_libraries and not is_sdk(target.toolchain):
+        yield Problem(
+            message=f"the toolchain {target.toolchain} is no SDK whose libraries could go along",
+            at=target.places.get("bundle.sdk_libraries"),
+            hint="leave it out: apps get ONNX Runtime and its plugin as packages",
         )
     if bundle.library_archive and not has_libraries(target, toolchain):
         yield _problem(

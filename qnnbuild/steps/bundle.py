@@ -21,7 +21,7 @@ from qnnbuild.model.recipe import (
     Target,
     UrlSource,
 )
-from qnnbuild.model.sdks import is_sdk
+from qnnbuild.model.sdks import is_sdk, published
 from qnnbuild.steps.lora import adapter_files, adapters, usual_adapter
 from qnnbuild.toolchains import ortqnn, qairt_htp
 from qnnbuild.toolchains.ort_run import run_part
@@ -55,6 +55,7 @@ def bundle(
     *,
     license_text: OutputOf | None,
     exported: Sequence[OutputOf] = (),
+    runs_with: Sequence[OutputOf] = (),
     chips: str = "",
 ) -> Action:
     """For `targets`, which differ in variant or chip. Stems are unique among `parts`.
@@ -62,7 +63,8 @@ def bundle(
     `chips` is the name of several chips that have one binary, in the place of a chip's.
 
     `license_text` is the output with LICENSE.txt, for a licence that came with the source;
-    `exported` are outputs of the sources' commands in which more files are.
+    `exported` are outputs of the sources' commands in which more files are, `runs_with` has
+    libraries of the SDK.
     """
     first, where = targets[0], lands(targets, chips)
     inputs: dict[str, Input] = {"provenance": Provenance()}
@@ -71,7 +73,7 @@ def bundle(
         inputs |= _inputs(part, is_first=contexts[part.compiled] == part.stem)
     files = tuple(dict.fromkeys(file for t in targets for file in t.bundle.files))
     inputs |= files_and_licence(first, files, license_text)
-    inputs |= exported_files(exported)
+    inputs |= numbered("exported", exported) | numbered("runtime", runs_with)
     folder, _, last = where.rpartition("/")
     return Action(
         name=f"bundle/{folder}@{last}",
@@ -108,8 +110,8 @@ def files_and_licence(
     return inputs
 
 
-def exported_files(exported: Sequence[OutputOf]) -> dict[str, Input]:
-    return {f"exported-{number}": made for number, made in enumerate(exported)}
+def numbered(name: str, several: Sequence[OutputOf]) -> dict[str, Input]:
+    return {f"{name}-{number}": made for number, made in enumerate(several)}
 
 
 def exported_params(targets: Sequence[Target]) -> dict[str, Json]:
@@ -121,6 +123,12 @@ def exported_params(targets: Sequence[Target]) -> dict[str, Json]:
         graph.source.makes for graph in targets[0].graphs if isinstance(graph.source, ExportSource)
     ]
     return {"exported": patterns, "exported_from": recipe_folder(makes[0])}
+
+
+def runtime_params(target: Target) -> dict[str, Json]:
+    """The systems whose libraries of the SDK go along, as users know them."""
+    systems: list[Json] = [published(system) for system in target.bundle.sdk_libraries]
+    return {"sdk_libraries": systems} if systems else {}
 
 
 def named_places(target: Target) -> dict[str, Span]:
@@ -188,6 +196,7 @@ def _params(targets: Sequence[Target], parts: Sequence[Part]) -> dict[str, Json]
         "toolchain": first.toolchain,
         "folder": recipe_folder(first.recipe) if any(t.bundle.files for t in targets) else "",
         **exported_params(targets),
+        **runtime_params(first),
         "graphs": {
             part.stem: {**_graph(part, first.toolchain), "context": contexts[part.compiled]}
             for part in parts
@@ -213,20 +222,16 @@ def recipe_folder(recipe: str) -> str:
 
 def _graph(part: Part, toolchain: str) -> dict[str, Json]:
     run_time = ortqnn.run_time_options(part.graph) if toolchain == ortqnn.NAME else {}
-    sdk: dict[str, Json] = {}
+    run = run_part(part.graph, run_time, dict(usual_adapter(part.graph, part.stem)))
     if is_sdk(toolchain):
-        sdk["sdk"] = sdk_part(part.graph)
-    htp = {"htp": qairt_htp.run_part(part.graph)} if is_sdk(toolchain) else {}
+        run = {"htp": qairt_htp.run_part(part.graph)}
     return {
         "graph": part.graph.name,
         "variant": part.variant,
         "precision": part.graph.precision,
         "source": source_facts(part.graph.source),
-        "run": {
-            **run_part(part.graph, run_time, dict(usual_adapter(part.graph, part.stem))),
-            **htp,
-        },
-        **sdk,
+        "run": run,
+        **({"sdk": sdk_part(part.graph)} if is_sdk(toolchain) else {}),
         **adapters(part.graph, part.stem),
         "ranges": _ranges(part.graph),
         "prepared": part.prepared,

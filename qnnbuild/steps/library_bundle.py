@@ -11,11 +11,12 @@ from qnnbuild.model.recipe import Graph, Target
 from qnnbuild.model.sdks import is_sdk, published
 from qnnbuild.steps.bundle import (
     BUNDLE,
-    exported_files,
     exported_params,
     files_and_licence,
     named_places,
+    numbered,
     recipe_folder,
+    runtime_params,
     source_facts,
 )
 from qnnbuild.toolchains.qairt_shipped import sdk_part
@@ -40,6 +41,7 @@ def library_bundle(
     *,
     license_text: OutputOf | None,
     exported: Sequence[OutputOf] = (),
+    runs_with: Sequence[OutputOf] = (),
     behind: str = "",
 ) -> Action:
     """For `targets` of one variant, which differ in their chip only.
@@ -53,7 +55,7 @@ def library_bundle(
         inputs |= _inputs(part)
     files = [f for f in first.bundle.files if all(f in t.bundle.files for t in targets)]
     inputs |= files_and_licence(first, files, license_text)
-    inputs |= exported_files(exported)
+    inputs |= numbered("exported", exported) | numbered("runtime", runs_with)
     return Action(
         name=f"bundle/{where}",
         step="bundle",
@@ -92,6 +94,7 @@ def _params(first: Target, parts: Sequence[LibraryPart], *, with_files: bool) ->
         "toolchain": first.toolchain,
         "folder": recipe_folder(first.recipe) if with_files else "",
         **exported_params([first]),
+        **runtime_params(first),
         "graphs": {
             part.graph.name: {
                 "graph": part.graph.name,

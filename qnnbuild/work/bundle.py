@@ -21,6 +21,7 @@ from qnnbuild.work.bundle_files import (
     read_json,
     take_exported,
     take_files,
+    take_runtime,
 )
 from qnnbuild.work.card import card
 from qnnbuild.work.lora import take_adapters
@@ -43,6 +44,7 @@ def bundle(run: Run) -> None:
         (out / RUN).write_text(_program(run), encoding="utf-8", newline="\n")
     take_files(run, out)
     take_exported(run, out)
+    take_runtime(run, out)
     provenance = read_json(run.inputs["provenance"] / "provenance.json")
     text = card(manifest(run.params, graphs, {}, provenance))
     (out / CARD).write_text(text, encoding="utf-8", newline="\n")

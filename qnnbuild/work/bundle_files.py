@@ -56,6 +56,15 @@ def _take_exported(run: Run, out: Path, top: Path, file: Path) -> None:
         move(file, out, inside, f"'{name}'")
 
 
+def take_runtime(run: Run, out: Path) -> None:
+    """Libraries of the SDK, in folders of their own below qnn/."""
+    for name in sorted(run.inputs):
+        if name.startswith("runtime-"):
+            folder = run.inputs[name]
+            for file in tuple(files_below(folder)):
+                move(folder / file, out, file, f"the SDK's '{file}'")
+
+
 def move(path: Path, out: Path, name: str, what: str) -> None:
     """Names that differ in case only are one file where users may unpack the bundle."""
     taken = {file.casefold(): file for file in (*files_below(out), CARD, MANIFEST)}

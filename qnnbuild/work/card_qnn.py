@@ -46,6 +46,9 @@ def how_to_run_qnn(manifest: Manifest) -> Iterator[str]:
         what = "A binary is for one chip and one version of the SDK, on any system."
     yield f"With QNN out of the SDK {builds}, the very version that made it. {what}"
     yield table(["file", "out of the SDK's folder", "what it is"], list(_files(manifest)))
+    if systems := manifest.get("sdk_libraries"):
+        folders = " and ".join(f"`qnn/{system}/`" for system in systems)
+        yield f"They are here already: in {folders}."
     yield (
         f"`{FOLDER}` has to hold the folder of the Skel, in front of what is there already. "
         "Between folders stands `;`, never `:`. Files in an APK's assets cannot be read: copy them "

@@ -18,9 +18,10 @@ from qnnbuild.work.bundle_files import (
     read_json,
     take_exported,
     take_files,
+    take_runtime,
 )
 from qnnbuild.work.card import card
-from qnnbuild.work.manifest import MANIFEST_VERSION, manifest_text
+from qnnbuild.work.manifest import MANIFEST_VERSION, described, manifest_text
 from qnnbuild.work.run import Run
 
 Told = Mapping[str, Any]
@@ -36,6 +37,7 @@ def bundle(run: Run) -> None:
     (out / LICENSE).write_text(license_text(run), encoding="utf-8", newline="\n")
     take_files(run, out)
     take_exported(run, out)
+    take_runtime(run, out)
     provenance = read_json(run.inputs["provenance"] / "provenance.json")
     tell(_manifest(run.params, graphs, provenance), out)
 
@@ -92,13 +94,12 @@ def _library(run: Run, stem: str, target: str, out: Path) -> dict[str, Any]:
 
 
 def _manifest(params: Told, graphs: dict[str, Any], provenance: Told) -> dict[str, Any]:
-    described = ("model", "variants", "description", "homepage", "license", "chips")
     for stem, told in params["graphs"].items():
         digest = provenance[told["prepared"]]["inputs"]["model"]
         graphs[stem]["source"] = {**told["source"], "digest": digest}
     return {
         "manifest_version": MANIFEST_VERSION,
-        **{name: params[name] for name in described},
+        **described(params),
         "toolchain": {"name": params["toolchain"], "tools": dict(_tools(params, provenance))},
         "graphs": graphs,
         "files": {},
