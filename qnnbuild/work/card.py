@@ -123,6 +123,9 @@ def _borders(manifest: Manifest, name: str) -> Iterator[str]:
 
 
 def _numbers(manifest: Manifest) -> Iterator[str]:
+    if not manifest["chips"]:
+        yield "Libraries are not run by themselves; the bundles for chips, made of them, are."
+        return
     yield from _shared(manifest)
     yield from _verified(manifest)
     rows = []
