@@ -250,6 +250,7 @@ class OpPackage:
     on_device: Mapping[str, str] = field(default_factory=dict)  # CPU or HTP → library
     xml: str | None = None  # the definition: names, inputs, outputs, types
     sources: tuple[str, ...] = ()  # patterns allowed
+    built_with: str | None = None  # the SDK that builds `sources`; None: the graph's own toolchain
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -258,6 +259,7 @@ class Graph:
 
     name: str
     source: Source
+    in_binary: str = ""  # its name in a binary that variants share; empty: `name`
     inputs: Mapping[str, InputSpec] = field(default_factory=dict)
     outputs: Mapping[str, OutputSpec] = field(default_factory=dict)  # empty: all, as they are
     constants: Mapping[str, float | int | bool | tuple[float | int | bool, ...]] = field(

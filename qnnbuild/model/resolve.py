@@ -12,6 +12,7 @@ from qnnbuild.model.archives import bundle_options
 from qnnbuild.model.chip_groups import group_of, groups_of, wrong_groups
 from qnnbuild.model.chips import Chips
 from qnnbuild.model.graphs import add_places, graph_of, license_of
+from qnnbuild.model.in_one_binary import InOneBinary
 from qnnbuild.model.left_out import LeftOut
 from qnnbuild.model.patterns import check_only, matches_chip, parse
 from qnnbuild.model.recipe import BundleOptions, Chip, ContextOptions, Graph, License, Target
@@ -80,6 +81,7 @@ class Resolver:
         self._rests: dict[object, Rest] = {}
         self._bundles: dict[object, BundleOptions] = {}
         self._left_out = LeftOut(recipe)
+        self._in_one_binary = InOneBinary()
 
     def wrong_patterns(self) -> list[Problem]:
         """Patterns under `only:` that can match nothing of this recipe."""
@@ -139,7 +141,8 @@ class Resolver:
                         for graph in of_variant
                         if not self._left_out.graph(graph.name, variant.name, chip)
                     )
-                    made[variant.name, chip.name] = self._target(variant, chip, told, rest)
+                    called = self._in_one_binary.called(told, variant.name, rest.context)
+                    made[variant.name, chip.name] = self._target(variant, chip, called, rest)
         asked = [(variant.name, chip.name) for variant in self._variants for chip in self._chips]
         return [made[one] for one in asked if one in made]
 

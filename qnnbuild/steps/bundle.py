@@ -23,8 +23,9 @@ from qnnbuild.model.recipe import (
 )
 from qnnbuild.model.sdks import is_sdk, published
 from qnnbuild.steps.lora import adapter_files, adapters, usual_adapter
-from qnnbuild.toolchains import ortqnn, qairt_htp
+from qnnbuild.toolchains import ortqnn
 from qnnbuild.toolchains.ort_run import run_part
+from qnnbuild.toolchains.qairt_extensions import device_part
 from qnnbuild.toolchains.qairt_shipped import sdk_part
 
 BUNDLE = "bundle"
@@ -43,6 +44,7 @@ class Part:
     verdict: str | None = None  # the action that judged the binary of `run_on`
     traced: str | None = None  # the op trace, where nodes may run on the CPU
     packages: str | None = None  # the action that has the libraries of the user's own operators
+    on_device: tuple[str, ...] = ()  # the actions that built such libraries for the device
     run_on: str | None = None  # the chip whose binary was run: this one, or one of its generation
     run_alone: bool = False  # it was run as compiled alone, since no host runs what ships
     singles: Mapping[str, str] = field(default_factory=dict)
@@ -167,6 +169,8 @@ def _inputs(part: Part, *, is_first: bool) -> dict[str, Input]:
         inputs[f"verdict-{part.stem}"] = OutputOf(action=part.verdict, output="verdict")
     if part.packages is not None:
         inputs[f"packages-{part.stem}"] = OutputOf(action=part.packages, output="device")
+    for number, built in enumerate(part.on_device):
+        inputs[f"packages-{part.stem}-{number}"] = OutputOf(action=built, output="library")
     for chip, verdict in part.singles.items():
         inputs[f"verdict-{part.stem}-{chip}"] = OutputOf(action=verdict, output="verdict")
     if part.traced is not None:
@@ -224,7 +228,7 @@ def _graph(part: Part, toolchain: str) -> dict[str, Json]:
     run_time = ortqnn.run_time_options(part.graph) if toolchain == ortqnn.NAME else {}
     run = run_part(part.graph, run_time, dict(usual_adapter(part.graph, part.stem)))
     if is_sdk(toolchain):
-        run = {"htp": qairt_htp.run_part(part.graph)}
+        run = dict(device_part(part.graph))
     return {
         "graph": part.graph.name,
         "variant": part.variant,

@@ -195,6 +195,27 @@ def test_graphs_that_share_weights_are_one_binary_with_settings_each(fresh: SdkR
     assert told["enc"]["inputs"][0]["shape"] == [1, 8, 6]
 
 
+def test_variants_share_a_binary_in_which_each_has_its_name(fresh: SdkRepo):
+    recipe = fresh.root / "recipes/sense.yaml"
+    fresh.sense(chips="SM8750")
+    recipe.write_text(f"{recipe.read_text()}context: {{share_weights: variants}}\n")
+
+    done = fresh.doit()
+    manifests = list((fresh.root / "build/sense").rglob("manifest.json"))
+
+    assert done.code == 0, done.err
+    assert steps(done)["context"] == 1
+    (graphs,) = (json.loads(path.read_text())["graphs"] for path in manifests)
+    assert {name: (one["graph"], one["variant"]) for name, one in graphs.items()} == {
+        "model-6": ("model", "6"),
+        "model-10": ("model", "10"),
+    }
+    for one in graphs.values():
+        assert one["context"]["graphs_in_binary"] == ["model_6", "model_10"]
+    libraries = sorted(path.name for path in (fresh.root / "build").rglob("*.so"))
+    assert libraries in ([], ["libmodel-10.so", "libmodel-6.so"])
+
+
 def test_a_library_for_small_pages_is_refused_for_android(fresh: SdkRepo, tmp_path: Path):
     """As an NDK makes them that knows no larger ones and does not ask for the flag."""
     ndk = lay_out_ndk(tmp_path / "old-ndk", "26.3.11579264")
