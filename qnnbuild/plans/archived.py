@@ -48,17 +48,7 @@ class Archived:
         for ours in _by_libraries(chains):
             targets = list({id(c.use.target): c.use.target for c in ours}.values())
             first = targets[0]
-            toolchain = self.toolchains[first.toolchain]
-            parts = [
-                LibraryPart(
-                    graph=chain.use.graph,
-                    prepared=chain.prepared.name,
-                    converted=chain.converted.name,
-                    systems=_systems(chain, toolchain),
-                )
-                for chain in ours
-                if chain.use.target is first
-            ]
+            parts = _parts(ours, self.toolchains[first.toolchain])
             said = first.bundle.library_archive
             systems = dict.fromkeys(system for part in parts for system in part.systems)
             if said is None and len(systems) <= TAKEN_ANYWAY:
@@ -119,6 +109,22 @@ def _by_libraries(chains: Sequence[Chain]) -> list[list[Chain]]:
 
 def _made(chains: Sequence[Chain]) -> Made:
     return tuple((c.use.graph.name, tuple(a.name for a in c.libraries)) for c in chains)
+
+
+def _parts(chains: Sequence[Chain], toolchain: Toolchain) -> list[LibraryPart]:
+    """Those of the first target; the others have the same."""
+    first = chains[0].use.target
+    return [
+        LibraryPart(
+            graph=chain.use.graph,
+            prepared=chain.prepared.name,
+            converted=chain.converted.name,
+            packages=chain.packages.name if chain.packages else None,
+            systems=_systems(chain, toolchain),
+        )
+        for chain in chains
+        if chain.use.target is first
+    ]
 
 
 def _systems(chain: Chain, toolchain: Toolchain) -> dict[str, str]:

@@ -19,6 +19,7 @@ from qnnbuild.steps.bundle import (
     runtime_params,
     source_facts,
 )
+from qnnbuild.toolchains.qairt_extensions import device_part
 from qnnbuild.toolchains.qairt_shipped import sdk_part
 
 LIBRARIES = "libraries"
@@ -33,6 +34,7 @@ class LibraryPart:
     prepared: str
     converted: str
     systems: Mapping[str, str]
+    packages: str | None = None  # the action that has the libraries of the user's own operators
 
 
 def library_bundle(
@@ -78,6 +80,8 @@ def _inputs(part: LibraryPart) -> dict[str, Input]:
     for system, action in part.systems.items():
         inputs[f"library-{stem}-{published(system)}"] = OutputOf(action=action, output="library")
         inputs[f"facts-{stem}-{published(system)}"] = OutputOf(action=action, output="facts")
+    if part.packages is not None:
+        inputs[f"packages-{stem}"] = OutputOf(action=part.packages, output="device")
     if part.graph.quantization is not None:
         inputs[f"quantization-{stem}"] = OutputOf(action=part.converted, output="quantization")
     return inputs
@@ -103,8 +107,12 @@ def _params(first: Target, parts: Sequence[LibraryPart], *, with_files: bool) ->
                 "source": source_facts(part.graph.source),
                 "prepared": part.prepared,
                 "libraries": {published(system): action for system, action in part.systems.items()},
-                **({"sdk": sdk_part(part.graph)} if is_sdk(first.toolchain) else {}),
+                **(_of_sdk(part.graph) if is_sdk(first.toolchain) else {}),
             }
             for part in parts
         },
     }
+
+
+def _of_sdk(graph: Graph) -> dict[str, Json]:
+    return {"run": dict(device_part(graph)), "sdk": sdk_part(graph)}

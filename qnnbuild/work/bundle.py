@@ -21,6 +21,7 @@ from qnnbuild.work.bundle_files import (
     read_json,
     take_exported,
     take_files,
+    take_packages,
     take_runtime,
 )
 from qnnbuild.work.card import card
@@ -37,7 +38,7 @@ def bundle(run: Run) -> None:
     """Contexts, facts, reports, licence and more files → output "bundle"."""
     out = run.outputs["bundle"]
     _take_contexts(run, out)
-    _take_packages(run, out)
+    take_packages(run, out)
     graphs = {stem: _graph(run, stem, out) for stem in run.params["graphs"]}
     (out / LICENSE).write_text(license_text(run), encoding="utf-8", newline="\n")
     if any(name.endswith(".onnx") for graph in graphs.values() for name in graph.files):
@@ -62,17 +63,6 @@ def _take_contexts(run: Run, out: Path) -> None:
             folder = run.inputs[f"context-{stem}"]
             for file in tuple(files_below(folder)):
                 move(folder / file, out, file, f"the context of {graph['graph']}")
-
-
-def _take_packages(run: Run, out: Path) -> None:
-    """Libraries of operators of the user's own; what several graphs have is there once."""
-    for name, folder in run.inputs.items():
-        if name.startswith("packages-"):
-            for file in tuple(files_below(folder)):
-                if not (out / file).exists() or digest_file(out / file) != digest_file(
-                    folder / file
-                ):
-                    move(folder / file, out, file, f"the library '{file}'")
 
 
 def _graph(run: Run, stem: str, out: Path) -> GraphFacts:

@@ -56,6 +56,17 @@ def _take_exported(run: Run, out: Path, top: Path, file: Path) -> None:
         move(file, out, inside, f"'{name}'")
 
 
+def take_packages(run: Run, out: Path) -> None:
+    """Libraries of operators of the user's own; what several graphs have is there once."""
+    for name, folder in run.inputs.items():
+        if name.startswith("packages-"):
+            for file in tuple(files_below(folder)):
+                if not (out / file).exists() or digest_file(out / file) != digest_file(
+                    folder / file
+                ):
+                    move(folder / file, out, file, f"the library '{file}'")
+
+
 def take_runtime(run: Run, out: Path) -> None:
     """Libraries of the SDK, in folders of their own below qnn/."""
     for name in sorted(run.inputs):

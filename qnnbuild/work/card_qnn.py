@@ -179,8 +179,19 @@ def _commands(manifest: Manifest) -> Iterator[str]:
     for file, way in dict.fromkeys(_runnable(manifest)):
         yield (
             f"{program} --backend {backend} {way} {file} --input_list input_list.txt "
-            "--use_native_input_files --use_native_output_files"
+            f"--use_native_input_files --use_native_output_files{_packages(manifest, file)}"
         )
+
+
+def _packages(manifest: Manifest, file: str) -> str:
+    """What registers operators of the user's own, of graphs that this file holds."""
+    told = [
+        graph["run"]["op_packages"]
+        for graph in manifest["graphs"].values()
+        if file.rpartition("/")[2] in {one.rpartition("/")[2] for one in graph["files"]}
+        and graph.get("run", {}).get("op_packages")
+    ]
+    return f" --op_packages {','.join(dict.fromkeys(told))}" if told else ""
 
 
 def _runnable(manifest: Manifest) -> Iterator[tuple[str, str]]:

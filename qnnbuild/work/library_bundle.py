@@ -18,6 +18,7 @@ from qnnbuild.work.bundle_files import (
     read_json,
     take_exported,
     take_files,
+    take_packages,
     take_runtime,
 )
 from qnnbuild.work.card import card
@@ -34,6 +35,7 @@ def bundle(run: Run) -> None:
     """
     out = run.outputs["bundle"]
     graphs = {stem: _graph(run, stem, told, out) for stem, told in run.params["graphs"].items()}
+    take_packages(run, out)
     (out / LICENSE).write_text(license_text(run), encoding="utf-8", newline="\n")
     take_files(run, out)
     take_exported(run, out)
@@ -69,6 +71,7 @@ def _graph(run: Run, stem: str, told: Told, out: Path) -> dict[str, Any]:
         "comparison": report["comparison"],
         "quantization": json_of(run, f"quantization-{stem}"),
         "verified": None,
+        "run": told.get("run", {}),
         "on_cpu": [],
         "context": {},
         "libraries": libraries,

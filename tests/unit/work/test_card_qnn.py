@@ -78,3 +78,10 @@ def test_a_tensor_without_an_order_is_told_with_its_layout() -> None:
         told.append(row.split(" | ")[-1].removesuffix(" |"))
 
     assert told == ["NTF", "NTF, as in the ONNX file", "0, 2, 1 of the ONNX file"]
+
+
+def test_operators_of_ones_own_are_registered() -> None:
+    manifest = of_chip()
+    manifest["graphs"]["vad"]["run"] = {"htp": {}, "op_packages": "./libMine.so:Mine:HTP"}
+
+    assert "--op_packages ./libMine.so:Mine:HTP\n" in card(manifest)
