@@ -32,9 +32,9 @@ def filled_bundle(
     entries = dict(node.entries)
     for key, entry in node.entries.items():
         full = entry.value
-        if key not in ("archives", "info"):
+        if key in {"files", "exported", "sdk_libraries"}:
             full = fill(entry.value, values, problems, NO_SYSTEM)
-        if key == "archives" and archives is not None:
+        elif key == "archives" and archives is not None:
             full = _filled_names(archives, values, problems, said)
         elif key == "info" and archives is not None and "library" in archives:
             full = fill(entry.value, _but_chip(values), problems, NEITHER)

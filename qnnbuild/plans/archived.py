@@ -9,6 +9,7 @@ from qnnbuild.actions.action import Action, OutputOf
 from qnnbuild.model.recipe import ArchiveName, Target
 from qnnbuild.plans.archives import archive_name
 from qnnbuild.plans.contexts import Chain, fails
+from qnnbuild.plans.names import source_of
 from qnnbuild.steps.archive import archive
 from qnnbuild.steps.library_bundle import LibraryPart, library_bundle
 from qnnbuild.steps.runtime import RUNTIME, runtime
@@ -38,10 +39,7 @@ class Archived:
             yield archive(targets, bundle, self._free(said, first, chip=chip), chip=chip)
 
     def libraries(
-        self,
-        chains: Sequence[Chain],
-        license_of: Callable[[Target], OutputOf | None],
-        exported_of: Callable[[Sequence[Target]], Sequence[OutputOf]],
+        self, chains: Sequence[Chain], license_of: Callable[[Target], OutputOf | None]
     ) -> Iterator[Action]:
         """A bundle where there are libraries that no context takes, or an archive is wanted."""
         had: set[str] = set()  # variants
@@ -61,7 +59,6 @@ class Archived:
                 targets,
                 parts,
                 license_text=license_of(first),
-                exported=exported_of(targets),
                 runs_with=runs_with,
                 behind=behind,
             )
@@ -118,6 +115,7 @@ def _parts(chains: Sequence[Chain], toolchain: Toolchain) -> list[LibraryPart]:
         LibraryPart(
             graph=chain.use.graph,
             prepared=chain.prepared.name,
+            source=source_of(chain.prepared),
             converted=chain.converted.name,
             packages=chain.packages.name if chain.packages else None,
             systems=_systems(chain, toolchain),

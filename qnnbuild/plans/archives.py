@@ -10,7 +10,7 @@ from qnnbuild.errors import Problem
 from qnnbuild.model.recipe import ArchiveName, Graph, Target, Verify
 from qnnbuild.model.sdks import is_sdk, published
 from qnnbuild.plans.contexts import fails, folder_of
-from qnnbuild.steps.export import made_beside
+from qnnbuild.steps.export import has_more
 from qnnbuild.toolchains.work import Toolchain
 
 PLACE = "bundle.archives"
@@ -54,12 +54,6 @@ def has_libraries(target: Target, toolchain: Toolchain) -> bool:
 
 def _of_target(target: Target, toolchain: Toolchain) -> Iterator[Problem]:
     bundle = target.bundle
-    if bundle.exported and not any(made_beside(graph.source) for graph in target.graphs):
-        yield Problem(
-            message="the source brings nothing but the ONNX file",
-            at=target.places.get("bundle.exported"),
-            hint="source: {export: {also: …}} names what its command writes beside it",
-        )
     if bundle.sdk_libraries and not is_sdk(target.toolchain):
         yield Problem(
             message=f"the toolchain {target.toolchain} is no SDK whose libraries could go along",
@@ -71,6 +65,12 @@ def _of_target(target: Target, toolchain: Toolchain) -> Iterator[Problem]:
             target,
             f"the toolchain {target.toolchain} makes no libraries that an archive could hold",
             "leave 'library' out",
+        )
+    if bundle.exported and not any(has_more(graph.source) for graph in target.graphs):
+        yield Problem(
+            message="the sources bring nothing but ONNX files",
+            at=target.places.get("bundle.exported"),
+            hint="source: {export: {also: …}} names what its command writes beside them",
         )
     if bundle.info and not (bundle.context_archive or bundle.library_archive):
         yield Problem(

@@ -22,6 +22,7 @@ from qnnbuild.model.recipe import (
     UrlSource,
 )
 from qnnbuild.model.sdks import is_sdk, published
+from qnnbuild.steps.export import ALSO, has_more
 from qnnbuild.steps.lora import adapter_files, adapters, usual_adapter
 from qnnbuild.toolchains import ortqnn
 from qnnbuild.toolchains.ort_run import run_part
@@ -39,6 +40,7 @@ class Part:
     variant: str = ""
     stem: str  # of its files in what `compiled` makes: other parts may have the same binary
     prepared: str
+    source: str = ""  # the action that brought the ONNX file
     compiled: str
     converted: str = ""
     verdict: str | None = None  # the action that judged the binary of `run_on`
@@ -56,7 +58,6 @@ def bundle(
     parts: Sequence[Part],
     *,
     license_text: OutputOf | None,
-    exported: Sequence[OutputOf] = (),
     runs_with: Sequence[OutputOf] = (),
     chips: str = "",
 ) -> Action:
@@ -64,9 +65,8 @@ def bundle(
 
     `chips` is the name of several chips that have one binary, in the place of a chip's.
 
-    `license_text` is the output with LICENSE.txt, for a licence that came with the source;
-    `exported` are outputs of the sources' commands in which more files are, `runs_with` has
-    libraries of the SDK.
+    `license_text` is the output with LICENSE.txt, for a licence that came with the source,
+    `runs_with` has libraries of the SDK.
     """
     first, where = targets[0], lands(targets, chips)
     inputs: dict[str, Input] = {"provenance": Provenance()}
@@ -75,7 +75,8 @@ def bundle(
         inputs |= _inputs(part, is_first=contexts[part.compiled] == part.stem)
     files = tuple(dict.fromkeys(file for t in targets for file in t.bundle.files))
     inputs |= files_and_licence(first, files, license_text)
-    inputs |= numbered("exported", exported) | numbered("runtime", runs_with)
+    inputs |= exported_files(first, [(part.graph, part.source) for part in parts])
+    inputs |= runtime_inputs(runs_with)
     folder, _, last = where.rpartition("/")
     return Action(
         name=f"bundle/{folder}@{last}",
@@ -112,19 +113,24 @@ def files_and_licence(
     return inputs
 
 
-def numbered(name: str, several: Sequence[OutputOf]) -> dict[str, Input]:
-    return {f"{name}-{number}": made for number, made in enumerate(several)}
+def exported_patterns(target: Target) -> Mapping[str, Json]:
+    """In the values of a bundle only where there are some."""
+    return {"exported": list(target.bundle.exported)} if target.bundle.exported else {}
 
 
-def exported_params(targets: Sequence[Target]) -> dict[str, Json]:
-    """Patterns, and the folder from which files are named: that of the first ONNX file."""
-    patterns = list(dict.fromkeys(one for t in targets for one in t.bundle.exported))
-    if not patterns:
+def exported_files(target: Target, sources: Sequence[tuple[Graph, str]]) -> Mapping[str, OutputOf]:
+    """What the exports of graphs have for the bundle; `sources` are graphs and their actions."""
+    if not target.bundle.exported:
         return {}
-    makes = [
-        graph.source.makes for graph in targets[0].graphs if isinstance(graph.source, ExportSource)
-    ]
-    return {"exported": patterns, "exported_from": recipe_folder(makes[0])}
+    names = dict.fromkeys(name for graph, name in sources if has_more(graph.source))
+    return {
+        f"exported-{number}": OutputOf(action=name, output=ALSO)
+        for number, name in enumerate(names)
+    }
+
+
+def runtime_inputs(runs_with: Sequence[OutputOf]) -> dict[str, Input]:
+    return {f"runtime-{number}": made for number, made in enumerate(runs_with)}
 
 
 def runtime_params(target: Target) -> dict[str, Json]:
@@ -135,11 +141,7 @@ def runtime_params(target: Target) -> dict[str, Json]:
 
 def named_places(target: Target) -> dict[str, Span]:
     """Inputs are called after what names them."""
-    named = {
-        "files": "bundle.files",
-        "exported": "bundle.exported",
-        "license": "license.file",
-    }
+    named = {"files": "bundle.files", "license": "license.file"}
     own = {name: target.places[at] for name, at in named.items() if at in target.places}
     return {**target.places, **own}
 
@@ -199,7 +201,7 @@ def _params(targets: Sequence[Target], parts: Sequence[Part]) -> dict[str, Json]
         "chips": [_chip(chip) for chip in _chips(targets)],
         "toolchain": first.toolchain,
         "folder": recipe_folder(first.recipe) if any(t.bundle.files for t in targets) else "",
-        **exported_params(targets),
+        **exported_patterns(first),
         **runtime_params(first),
         "graphs": {
             part.stem: {**_graph(part, first.toolchain), "context": contexts[part.compiled]}

@@ -101,8 +101,8 @@ def export_output(graph: Graph, graphs: Sequence[Graph]) -> str:
     return graphs[first].name
 
 
-def made_beside(source: Source) -> bool:
-    """Whether there is more than the ONNX file."""
+def has_more(source: Source) -> bool:
+    """Whether an action brings more than the ONNX file."""
     return isinstance(source, ExportSource) and bool(source.also)
 
 

@@ -11,11 +11,12 @@ from qnnbuild.model.recipe import Graph, Target
 from qnnbuild.model.sdks import is_sdk, published
 from qnnbuild.steps.bundle import (
     BUNDLE,
-    exported_params,
+    exported_files,
+    exported_patterns,
     files_and_licence,
     named_places,
-    numbered,
     recipe_folder,
+    runtime_inputs,
     runtime_params,
     source_facts,
 )
@@ -32,6 +33,7 @@ class LibraryPart:
 
     graph: Graph
     prepared: str
+    source: str = ""  # the action that brought the ONNX file
     converted: str
     systems: Mapping[str, str]
     packages: str | None = None  # the action that has the libraries of the user's own operators
@@ -42,7 +44,6 @@ def library_bundle(
     parts: Sequence[LibraryPart],
     *,
     license_text: OutputOf | None,
-    exported: Sequence[OutputOf] = (),
     runs_with: Sequence[OutputOf] = (),
     behind: str = "",
 ) -> Action:
@@ -57,7 +58,8 @@ def library_bundle(
         inputs |= _inputs(part)
     files = [f for f in first.bundle.files if all(f in t.bundle.files for t in targets)]
     inputs |= files_and_licence(first, files, license_text)
-    inputs |= numbered("exported", exported) | numbered("runtime", runs_with)
+    inputs |= exported_files(first, [(part.graph, part.source) for part in parts])
+    inputs |= runtime_inputs(runs_with)
     return Action(
         name=f"bundle/{where}",
         step="bundle",
@@ -97,7 +99,7 @@ def _params(first: Target, parts: Sequence[LibraryPart], *, with_files: bool) ->
         "chips": [],
         "toolchain": first.toolchain,
         "folder": recipe_folder(first.recipe) if with_files else "",
-        **exported_params([first]),
+        **exported_patterns(first),
         **runtime_params(first),
         "graphs": {
             part.graph.name: {

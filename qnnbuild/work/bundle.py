@@ -19,7 +19,6 @@ from qnnbuild.work.bundle_files import (
     license_text,
     move,
     read_json,
-    take_exported,
     take_files,
     take_packages,
     take_runtime,
@@ -44,7 +43,6 @@ def bundle(run: Run) -> None:
     if any(name.endswith(".onnx") for graph in graphs.values() for name in graph.files):
         (out / RUN).write_text(_program(run), encoding="utf-8", newline="\n")
     take_files(run, out)
-    take_exported(run, out)
     take_runtime(run, out)
     provenance = read_json(run.inputs["provenance"] / "provenance.json")
     text = card(manifest(run.params, graphs, {}, provenance))

@@ -17,7 +17,8 @@ MANIFEST = "manifest.json"
 
 
 def take_files(run: Run, out: Path) -> None:
-    """The recipe's more files, named as from the recipe's folder."""
+    """The recipe's more files, named as from the recipe's folder, and what exports made."""
+    _take_exported(run, out)
     if "files" not in run.inputs:
         return
     start = f"{run.params['folder']}/"
@@ -26,34 +27,25 @@ def take_files(run: Run, out: Path) -> None:
         move(run.inputs["files"] / name, out, inside, f"'{name}'")
 
 
-def take_exported(run: Run, out: Path) -> None:
-    """Files of the sources' commands, named as from the ONNX file's folder.
-
-    Commands of several graphs may write the same file.
-    """
-    folders = [run.inputs[name] for name in sorted(run.inputs) if name.startswith("exported-")]
+def _take_exported(run: Run, out: Path) -> None:
+    """Named as the export's command does; what several commands make is there once."""
+    folders = [folder for name, folder in run.inputs.items() if name.startswith("exported-")]
+    found: dict[Path, Path] = {}
     for pattern in run.params.get("exported", ()):
-        found = [(top, file) for top in folders for file in sorted(top.glob(pattern))]
-        if not found:
+        files = {path: folder for folder in folders for path in sorted(folder.glob(pattern))}
+        files = {path: folder for path, folder in files.items() if path.is_file()}
+        if not files:
             raise WorkError(
-                f"the source's command wrote nothing that '{pattern}' matches",
-                place="exported",
-                hint="also: of the source names what is kept of what it writes",
-                exit_code=2,
+                f"the export made nothing for '{pattern}'",
+                place="bundle.exported",
+                hint="source: {export: {also: …}} has to name it, too",
             )
-        for top, file in found:
-            _take_exported(run, out, top, file)
-
-
-def _take_exported(run: Run, out: Path, top: Path, file: Path) -> None:
-    if not file.is_file():
-        return
-    start = f"{run.params['exported_from']}/"
-    name = file.relative_to(top).as_posix()
-    inside = name.removeprefix(start)
-    there = out / inside
-    if not there.is_file() or digest_file(there) != digest_file(file):
-        move(file, out, inside, f"'{name}'")
+        found |= files
+    for path, folder in found.items():
+        name = path.relative_to(folder).as_posix()
+        there = out / name
+        if not there.is_file() or digest_file(there) != digest_file(path):
+            move(path, out, name, f"'{name}', which the export made,")
 
 
 def take_packages(run: Run, out: Path) -> None:

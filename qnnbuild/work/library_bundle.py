@@ -16,7 +16,6 @@ from qnnbuild.work.bundle_files import (
     license_text,
     move,
     read_json,
-    take_exported,
     take_files,
     take_packages,
     take_runtime,
@@ -38,7 +37,6 @@ def bundle(run: Run) -> None:
     take_packages(run, out)
     (out / LICENSE).write_text(license_text(run), encoding="utf-8", newline="\n")
     take_files(run, out)
-    take_exported(run, out)
     take_runtime(run, out)
     provenance = read_json(run.inputs["provenance"] / "provenance.json")
     tell(_manifest(run.params, graphs, provenance), out)

@@ -220,10 +220,10 @@ license: MIT
 toolchain: qairt-2.40
 chips: [SM8750]
 source:
-  export: {run: [python, export.py], needs: export.py, makes: out/model.onnx, also: "out/*.txt"}
+  export: {run: [python, export.py], needs: export.py, makes: model.onnx, also: "*.txt"}
 graphs: {model: {precision: fp16}}
 bundle:
-  exported: out/tokens.txt
+  exported: tokens.txt
   sdk_libraries: {redistribute: true}
   archives: {context: "{model}-{chip}", library: "{model}-{target}"}
 """
@@ -231,9 +231,8 @@ EXPORT = """\
 import pathlib
 import shutil
 
-pathlib.Path("out").mkdir()
-shutil.copy("MODEL", "out/model.onnx")
-pathlib.Path("out/tokens.txt").write_text("a 0\\n")
+shutil.copy("MODEL", "model.onnx")
+pathlib.Path("tokens.txt").write_text("a 0\\n")
 """
 OF_THE_SDK = ["libQnnHtp.so", "libQnnHtpV79Skel.so", "libQnnHtpV79Stub.so", "libQnnSystem.so"]
 

@@ -18,42 +18,41 @@ def _private_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def exporting(**files: str) -> Run:
     """A bundle that takes along what the source's command writes beside its models."""
-    given: dict[str, bytes | str] = {"exported-0/out/tokens.txt": "a 0\n"}
-    given |= {"exported-0/out/wavs/en.wav": "RIFF", "exported-0/out/samples/0.npz": "no"}
-    patterns = ["out/tokens.txt", "out/wavs/*"]
-    return staged({**given, **files}, exported=patterns, exported_from="out")
+    given: dict[str, bytes | str] = {"exported-0/tokens.txt": "a 0\n"}
+    given |= {"exported-0/wavs/en.wav": "RIFF", "exported-0/samples/0.npz": "no"}
+    return staged({**given, **files}, exported=["tokens.txt", "wavs/*"])
 
 
-def test_what_an_export_writes_is_named_as_from_its_models_folder():
+def test_of_what_an_export_writes_the_asked_files_go_along() -> None:
     bundle(exporting())
 
     assert {"tokens.txt", "wavs/en.wav"} <= set(made())
     assert not any(name.endswith(".npz") for name in made())
 
 
-def test_two_exports_may_write_the_very_same_file():
-    bundle(exporting(**{"exported-1/out/tokens.txt": "a 0\n"}))
+def test_two_exports_may_write_the_very_same_file() -> None:
+    bundle(exporting(**{"exported-1/tokens.txt": "a 0\n"}))
 
     assert read("tokens.txt") == "a 0\n"
 
 
-def test_two_exports_may_not_write_one_file_differently():
+def test_two_exports_may_not_write_one_file_differently() -> None:
     with pytest.raises(WorkError, match=r"would overwrite the bundle's own 'tokens\.txt'"):
-        bundle(exporting(**{"exported-1/out/tokens.txt": "b 0\n"}))
+        bundle(exporting(**{"exported-1/tokens.txt": "b 0\n"}))
 
 
-def test_an_export_that_wrote_nothing_of_the_kind_is_told():
+def test_an_export_that_wrote_nothing_of_the_kind_is_told() -> None:
     run = exporting()
-    run.params = {**run.params, "exported": ["out/*.md"]}
+    run.params = {**run.params, "exported": ["*.md"]}
 
     with pytest.raises(WorkError) as caught:
         bundle(run)
 
-    assert caught.value.message == "the source's command wrote nothing that 'out/*.md' matches"
-    assert caught.value.place == "exported"
+    assert caught.value.message == "the export made nothing for '*.md'"
+    assert caught.value.place == "bundle.exported"
 
 
-def test_libraries_of_the_sdk_lie_in_a_folder_of_their_own_and_are_told():
+def test_libraries_of_the_sdk_lie_in_a_folder_of_their_own_and_are_told() -> None:
     files = {"runtime-0/qnn/android-aarch64/libQnnHtp.so": "backend"}
     bundle(staged(files, sdk_libraries=["android-aarch64"]))
 
