@@ -13,6 +13,12 @@ INSTALL := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 PYTEST := $(BIN)/pytest -n $(PARALLEL) --dist loadfile --no-loadscope-reorder
 SOURCES := qnnbuild tests $(wildcard bench tools dodo.py)
 
+define IMAGE_LINT
+$(BIN)/hadolint Dockerfile-2.40
+$(BIN)/shellcheck image/*.sh
+$(BIN)/zizmor --offline --quiet .github/workflows/sdk-image.yml
+endef
+
 define CHECK_PYTHON
 import sys
 if sys.version_info < (3, 11):
@@ -25,7 +31,7 @@ except ImportError:
 endef
 export CHECK_PYTHON
 
-.PHONY: zoo test check lint types layers quick accept format bench atlas lock clean distclean
+.PHONY: zoo test check lint image types layers quick accept format bench atlas lock lock-sdk clean distclean
 
 zoo: .venv/zoo.ready
 	$(BIN)/doit -n $(PARALLEL) --continue
@@ -38,6 +44,12 @@ check: lint types layers quick
 lint: .venv/dev.ready
 	$(BIN)/ruff check --quiet $(SOURCES)
 	$(BIN)/ruff format --quiet --check --diff $(SOURCES)
+	$(IMAGE_LINT)
+
+# the image with the SDK, as far as that can be told without building it
+image: .venv/dev.ready
+	$(IMAGE_LINT)
+	$(BIN)/pytest tests/image
 
 types: .venv/dev.ready
 	$(BIN)/mypy
@@ -66,16 +78,26 @@ atlas: .venv/dev.ready
 
 # The wheel index's own files only: an index or a folder of this machine would put digests
 # into the locks that nobody else can check.
-COMPILE := PIP_CONFIG_FILE=/dev/null PIP_FIND_LINKS= PIP_EXTRA_INDEX_URL= $(BIN)/pip-compile --quiet \
-  pyproject.toml --build-deps-for editable --generate-hashes --allow-unsafe --strip-extras \
-  --no-header --no-annotate --no-emit-options --no-emit-index-url --no-emit-find-links \
-  --no-emit-trusted-host $(UPGRADE)
+CLEAN_INDEX := PIP_CONFIG_FILE=/dev/null PIP_FIND_LINKS= PIP_EXTRA_INDEX_URL=
+LOCK_FORM := --quiet --generate-hashes --allow-unsafe --strip-extras --no-header --no-annotate \
+  --no-emit-options --no-emit-index-url --no-emit-find-links --no-emit-trusted-host $(UPGRADE)
+COMPILE := $(CLEAN_INDEX) $(BIN)/pip-compile pyproject.toml --build-deps-for editable $(LOCK_FORM)
 
 # make lock keeps what is pinned; make lock UPGRADE=--upgrade takes new releases
 lock: .venv/dev.ready
 	$(COMPILE) --extra images --output-file requirements.lock
 	$(COMPILE) --extra dev --output-file requirements-dev.lock
 	sed -i -e '/^#/d' -e '/^$$/d' requirements.lock requirements-dev.lock
+
+# the packages of the SDK's own Python, which only a pip-compile of that Python can tell
+PYTHON310 ?= python3.10
+lock-sdk:
+	$(PYTHON310) -m venv .venv-3.10
+	$(CLEAN_INDEX) .venv-3.10/bin/python -m pip install --quiet pip-tools
+	$(CLEAN_INDEX) .venv-3.10/bin/pip-compile image/requirements-sdk-2.40.in $(LOCK_FORM) \
+	  --pip-args="--only-binary :all:" --output-file image/requirements-sdk-2.40.lock
+	sed -i -e '/^#/d' -e '/^$$/d' image/requirements-sdk-2.40.lock
+	rm -r .venv-3.10
 
 clean:
 	rm -rf build .import_linter_cache .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -27,6 +27,7 @@ from qnnbuild.engine.records import Records
 from qnnbuild.engine.report_file import refresh
 from qnnbuild.engine.runner import Runner
 from qnnbuild.engine.sdks import Sdks
+from qnnbuild.engine.sharing import remote_store
 from qnnbuild.engine.state import Outcome
 from qnnbuild.engine.stats import Stats
 from qnnbuild.engine.store import Store, on_disk
@@ -138,14 +139,16 @@ def store_folder(root: Path, settings: Settings | None = None) -> Path:
 
 
 def recipe_files(root: Path, settings: Settings) -> list[str]:
-    """The repo's recipes, relative to its root, sorted."""
+    """The repo's recipes, relative to its root, sorted. A repo inside this one keeps its own."""
     found = {
-        path.relative_to(root).as_posix()
+        path.relative_to(root)
         for pattern in settings.recipes
         for path in root.glob(pattern)
         if path.is_file()
     }
-    return sorted(found)
+    folders = {folder for path in found for folder in path.parents[:-1]}
+    other = {folder for folder in folders if (root / folder / SETTINGS_FILE).exists()}
+    return sorted(path.as_posix() for path in found if other.isdisjoint(path.parents))
 
 
 def open_chips(root: Path | None = None) -> Chips:
@@ -334,6 +337,7 @@ class Live:
 
     def close(self) -> None:
         self.builder.runner.workers.close()
+        self.builder.remote.close()
         self.builder.records.close()
         if self._lease is not None:
             self._lease.end()
@@ -343,6 +347,7 @@ def _folders_below(root: Path, top: Path) -> Iterator[str]:
     for folder, inner, _ in os.walk(top):
         inner[:] = [name for name in inner if not name.startswith(".") and name != BUILD]
         yield from (Path(folder, name).relative_to(root).as_posix() for name in inner)
+        inner[:] = [name for name in inner if not Path(folder, name, SETTINGS_FILE).exists()]
 
 
 def open_live(root: Path, recipes: tuple[str, ...] | None, unseen: frozenset[str]) -> Live:
@@ -385,4 +390,5 @@ def _builder_with(session: Session, folder: Path, file: Path, *, only_look: bool
         runner=Runner(store, Workers(warm=WARM, path=path), {**os.environ, **sdks.variables()}),
         folder=BuildFolder(session.root / BUILD, store),
         unseen=session.unseen,
+        remote=remote_store(session.settings.remote_cache, os.environ, store, records),
     )

@@ -4,25 +4,36 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
 
 from qnnbuild.commands.columns import print_json
-from qnnbuild.engine.examine import Finding, examine
+from qnnbuild.engine.examine import examine
+from qnnbuild.engine.examine_sdk import examine_sdk
+from qnnbuild.engine.finding import Finding
+from qnnbuild.engine.sdks import Sdks
 from qnnbuild.engine.stats import Stats
 from qnnbuild.errors import NothingMatches, ToolError
+from qnnbuild.model.nearest import nearest
 from qnnbuild.session import find_root, open_sdks, store_folder
 
 
 def arguments(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "toolchains", nargs="*", help="only what these need: qairt-2.40, as qnnbuild.yaml says"
+    )
     parser.add_argument("--json", action="store_true", help="the findings as data")
 
 
 def run(args: Namespace) -> int:
-    try:
-        root = find_root()
-    except NothingMatches:
-        findings = list(examine())
+    if args.toolchains:
+        findings = list(_of(args.toolchains))
     else:
-        findings = list(examine(root, store_folder(root), open_sdks(Stats(), root)))
+        try:
+            root = find_root()
+        except NothingMatches:
+            findings = list(examine())
+        else:
+            findings = list(examine(root, store_folder(root), open_sdks(Stats(), root)))
     if args.json:
         print_json(
             [{"what": f.what, "good": f.good, "found": f.found, "mend": f.mend} for f in findings]
@@ -30,6 +41,20 @@ def run(args: Namespace) -> int:
     else:
         _print(findings)
     return 0 if all(finding.good for finding in findings) else ToolError.exit_code
+
+
+def _of(names: list[str]) -> Iterator[Finding]:
+    sdks: Sdks = open_sdks(Stats(), find_root())
+    for name in names:
+        if name not in sdks.declared:
+            close = ", ".join(nearest(name, sdks.declared))
+            there = ", ".join(sdks.declared) or "none"
+            raise NothingMatches(
+                f"no SDK is declared as '{name}'",
+                hint=f"did you mean {close}?" if close else f"qnnbuild.yaml declares: {there}",
+            )
+    for name in dict.fromkeys(names):
+        yield from examine_sdk(sdks, name)
 
 
 def _print(findings: list[Finding]) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
 from qnnbuild.actions.record import Record
 from qnnbuild.commands.columns import print_json, print_rows
+from qnnbuild.engine.builder import Builder
 from qnnbuild.engine.garbage import Collected, Rules, collect
 from qnnbuild.engine.records import Records
 from qnnbuild.engine.state import Current
@@ -212,10 +213,20 @@ def _export(args: Namespace) -> int:
                     f"{action.name} is not built", hint=f"build it first: doit {action.name}"
                 )
             found.append(state.record)
+        _bring(builder, found)
         told = pack(builder.store, found, args.file)
     _tell_packed(args, asdict(told), f"{told.records:,} records with {told.artifacts:,} artifacts "
                  f"({_size(told.total_bytes)}) are in {args.file}")  # fmt: skip
     return 0
+
+
+def _bring(builder: Builder, records: Iterable[Record]) -> None:
+    """Have what a remote cache has only in the store, too."""
+    for record in records:
+        for tree in record.outputs.values():
+            if not builder.remote.bring(tree.files.values()):
+                hint = f"build it again: doit {record.name}"
+                raise StoreError(f"what {record.name} made is nowhere any more", hint=hint)
 
 
 def _import(args: Namespace) -> int:

@@ -9,10 +9,11 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
-from qnnbuild.engine.sdks import PARTS, Sdks
+from qnnbuild.engine.examine_sdk import examine_sdk
+from qnnbuild.engine.finding import Finding, tried
+from qnnbuild.engine.sdks import Sdks
 from qnnbuild.engine.workers import Workers
 from qnnbuild.errors import QnnbuildError
 
@@ -32,20 +33,12 @@ FREE_GB = 5
 NETWORK_FILE_SYSTEMS = ("nfs", "nfs4", "cifs", "smb3", "9p", "fuse.sshfs")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Finding:
-    what: str
-    good: bool
-    found: str
-    mend: str | None = None  # what could be better, also where it is good enough
-
-
 def examine(
     root: Path | None = None, store: Path | None = None, sdks: Sdks | None = None
 ) -> Iterator[Finding]:
     """One finding after the other; `root` is a repo of recipes when there is one here.
 
-    Of each of `sdks` one for each kind of work that it is declared for.
+    Then all of each SDK that is declared.
     """
     yield _python()
     yield _host()
@@ -58,28 +51,13 @@ def examine(
         yield _store(store)
     if root is not None:
         yield _loader(root)
-    for name, sdk in sdks.declared.items() if sdks is not None else ():
-        for part, wanted in PARTS.items():
-            if sdk.ndk is not None or not wanted.ndk:
-                yield _sdk(sdks, f"{name}/{part}")
-
-
-def _sdk(sdks: Sdks | None, word: str) -> Finding:
-    assert sdks is not None
-    try:
-        return Finding(what=word, good=True, found=sdks.measure(word).partition(" ")[0])
-    except QnnbuildError as error:
-        problem = error.problems[0]
-        found = problem.message.partition(" is not here: ")[2] or problem.message
-        return Finding(what=word, good=False, found=found, mend=problem.hint)
-
-
-def _tried(*, what: str, good: bool, found: str, mend: str) -> Finding:
-    return Finding(what=what, good=good, found=found, mend=None if good else mend)
+    for name in sdks.declared if sdks is not None else ():
+        assert sdks is not None
+        yield from examine_sdk(sdks, name)
 
 
 def _python() -> Finding:
-    return _tried(
+    return tried(
         what="Python",
         good=sys.version_info >= (3, 11),
         found=platform.python_version(),
@@ -89,7 +67,7 @@ def _python() -> Finding:
 
 def _host() -> Finding:
     found = f"{platform.system()} {platform.machine()}"
-    return _tried(
+    return tried(
         what="host",
         good=found == "Linux x86_64",
         found=found,
@@ -109,7 +87,7 @@ def _randomisation() -> Finding:
     with tempfile.TemporaryDirectory() as folder:
         said = _run("qnnbuild.work.probe:addresses", Path(folder))
     good = said == "fixed"
-    return _tried(
+    return tried(
         what="address randomisation off",
         good=good,
         found="works" if good else said,
@@ -121,7 +99,7 @@ def _randomisation() -> Finding:
 def _compiler() -> Finding:
     with tempfile.TemporaryDirectory() as folder:
         said = _run("qnnbuild.work.probe:compiles", Path(folder), warm=("qnnbuild.work.warm:warm",))
-    return _tried(
+    return tried(
         what="a tiny model for SM8750",
         good=said.startswith("made"),
         found=said,
@@ -158,7 +136,7 @@ def _run(call: str, folder: Path, warm: tuple[str, ...] = ()) -> str:
 
 def _room(folder: Path) -> Finding:
     free = shutil.disk_usage(folder).free / 1e9
-    return _tried(
+    return tried(
         what="free disk",
         good=free >= FREE_GB,
         found=f"{free:.0f} GB",
@@ -171,7 +149,7 @@ def _store(folder: Path) -> Finding:
     kind = _file_system(nearest) if nearest.is_dir() else "a file"
     writable = nearest.is_dir() and os.access(nearest, os.W_OK)
     good = writable and kind not in NETWORK_FILE_SYSTEMS
-    return _tried(
+    return tried(
         what="store",
         good=good,
         found=f"{folder} ({kind})",

@@ -62,22 +62,21 @@ class Row:
 class Room:
     """The artifacts that records name, each counted once, while records go one by one."""
 
+    here: Collection[Digest]  # others are with a remote cache only, and take no room
     users: dict[Digest, int] = field(default_factory=dict)
-    sizes: dict[Digest, int] = field(default_factory=dict)
     total: int = 0
 
     def add(self, row: Row) -> None:
         for digest, size in row.files.items():
             if self.users.setdefault(digest, 0) == 0:
-                self.total += size
+                self.total += size if digest in self.here else 0
             self.users[digest] += 1
-            self.sizes[digest] = size
 
     def take(self, row: Row) -> None:
         for digest, size in row.files.items():
             self.users[digest] -= 1
             if self.users[digest] == 0:
-                self.total -= size
+                self.total -= size if digest in self.here else 0
 
     def has(self, digest: Digest) -> bool:
         return self.users.get(digest, 0) > 0
@@ -89,8 +88,9 @@ def collect(store: Store, records: Records, rules: Rules) -> Collected:
     told = Collected(builds=len(leases))
     began = min([time.time(), *(lease.began_ns / 1e9 for lease in leases)])
     gone = _forsaken(records, leases, rules)
+    here = {path.name for path in artifacts(store)}
     rows = _rows(records, gone, leases, rules)
-    dropped, room = _chosen(rows, rules, began, told)
+    dropped, room = _chosen(rows, Room(here=here), rules, began, told)
     told.kept_records, told.kept_bytes = len(rows) - len(dropped), room.total
     told.records, told.checkouts = len(dropped), len(gone)
     if not rules.dry_run:
@@ -107,6 +107,7 @@ def collect(store: Store, records: Records, rules: Rules) -> Collected:
         _drop_environments(store, rules, told)
     if not rules.dry_run:
         _forget_stats(store, records)
+        records.drop_elsewhere([d for d in records.elsewhere() if not room.has(d)])
         if not leases:
             records.shrink()
     return told
@@ -167,11 +168,11 @@ def _files(text: str) -> dict[Digest, int]:
 
 
 def _chosen(
-    rows: Iterable[Row], rules: Rules, began: float, told: Collected
+    rows: Iterable[Row], room: Room, rules: Rules, began: float, told: Collected
 ) -> tuple[set[Digest], Room]:
     """The keys that go, and the room that the others take."""
     cutoff = min(began, time.time() - rules.keep_days * DAY_S)
-    room, dropped = Room(), set()
+    dropped: set[Digest] = set()
     kept = []
     for row in rows:
         if row.reachable or row.held or row.used >= cutoff:

@@ -39,6 +39,8 @@ create table if not exists side_files(
   digest text primary key, names text not null) without rowid;
 create table if not exists checkouts(
   checkout text primary key, root text not null, used int not null) without rowid;
+create table if not exists elsewhere(
+  digest text primary key, size int not null) without rowid;
 """
 
 UPGRADES = {
@@ -46,6 +48,8 @@ UPGRADES = {
 alter table records add column used int not null default 0;
 create table checkouts(
   checkout text primary key, root text not null, used int not null) without rowid;
+create table if not exists elsewhere(
+  digest text primary key, size int not null) without rowid;
 """,
 }
 """Form → what makes the next one of it. Records of a lower form were never lost."""
@@ -201,6 +205,19 @@ class Records:
     def keep_side_files(self, digest: Digest, names: tuple[str, ...]) -> None:
         with self._writing() as db:
             db.execute("insert or replace into side_files values(?,?)", (digest, json.dumps(names)))
+
+    def elsewhere(self) -> dict[Digest, int]:
+        """The artifacts that a remote cache had when a record came from it → their size."""
+        rows = self._all("select digest, size from elsewhere")
+        return {digest: int(size) for digest, size in rows}
+
+    def keep_elsewhere(self, files: Mapping[Digest, int]) -> None:
+        with self._writing() as db:
+            db.executemany("insert or replace into elsewhere values(?,?)", list(files.items()))
+
+    def drop_elsewhere(self, digests: Iterable[Digest]) -> None:
+        with self._writing() as db:
+            db.executemany("delete from elsewhere where digest=?", [(d,) for d in digests])
 
     # --- what keeps the store ---------------------------------------------------------------
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import shutil
 import time
 from collections.abc import Callable, Mapping
@@ -24,6 +25,9 @@ LAST_LINES = 12
 
 FULL_BYTES = 1 << 20
 """Less room than this is none: whoever fills a disk leaves a little."""
+
+BY_HAND = "by hand"
+"""The fact of an error that is lines for a shell; {action} stands in it for the action's name."""
 
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -129,7 +133,7 @@ class Runner:
                 error["message"],
                 at=_place(action, error["place"]),
                 facts=[
-                    *map(tuple, error["facts"]),
+                    *(_fact(action, name, told) for name, told in error["facts"]),
                     *_staged(action),
                     ("action", action.name),
                     ("log", str(log)),
@@ -213,6 +217,11 @@ def _place(action: Action, place: str) -> Span | None:
             return action.places[place]
         place = place.rpartition(".")[0]
     return action.places.get("graph") or action.places.get("source")
+
+
+def _fact(action: Action, name: str, told: str) -> tuple[str, str]:
+    """What repeats a failure by hand begins with the action's name, which its code cannot know."""
+    return name, told.replace("{action}", shlex.quote(action.name)) if name == BY_HAND else told
 
 
 def _staged(action: Action) -> list[tuple[str, str]]:

@@ -45,6 +45,7 @@ def check(store: Store, records: Records, seen: Callable[[int], None] = lambda _
 
 def _check_records(records: Records, whole: dict[Digest, int], told: Checked) -> None:
     bad = []
+    there = {**records.elsewhere(), **whole}
     for key, digest, text, _ in records.rows():
         record = _record(key, digest, text)
         if record is None:
@@ -53,7 +54,7 @@ def _check_records(records: Records, whole: dict[Digest, int], told: Checked) ->
             continue
         told.records += 1
         files = [file for tree in record.outputs.values() for file in tree.files.values()]
-        if any(whole.get(digest) != size for digest, size in files):
+        if any(there.get(digest) != size for digest, size in files):
             told.incomplete.append(record.name)
     records.drop(*bad)
 

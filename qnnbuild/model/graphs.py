@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -30,7 +30,7 @@ from qnnbuild.model.recipe import (
     Verify,
     Wrapped,
 )
-from qnnbuild.model.samples import samples_of
+from qnnbuild.model.samples import nothing_exported, samples_of
 from qnnbuild.model.schemas import recipe_schema
 from qnnbuild.model.verify import unknown_outputs, verify_of
 from qnnbuild.text.nodes import Entry, ListNode, MappingNode, Node, ScalarNode
@@ -74,11 +74,17 @@ def graph_of(name: str, at: Span, node: MappingNode, problems: list[Problem]) ->
         deadline_s=float(value.get("deadline", 900.0)),
         places=_places(at, node),
     )
-    problems += [*unknown_outputs(node, graph.outputs), *made_elsewhere(graph)]
+    problems += _contradictions(graph, node)
     if graph.genie:
         return replace(graph, backend=GENIE, verify=Verify(chips=("none",)))  # on no host
     calibration = _calibration(graph, node, value, problems)
     return replace(graph, calibration=calibration) if calibration else graph
+
+
+def _contradictions(graph: Graph, node: MappingNode) -> Iterator[Problem]:
+    yield from unknown_outputs(node, graph.outputs)
+    yield from made_elsewhere(graph)
+    yield from nothing_exported(graph.source, node)
 
 
 def _calibration(
@@ -182,13 +188,17 @@ def _export(node: MappingNode, value: Any, problems: list[Problem]) -> Source:
     requirements = (
         path_of(export.get("requirements"), problems) if "requirements" in export else None
     )
-    makes = [member_of(item, problems) for item in items_of(export.get("makes"))]
+    makes, also = (
+        [member_of(item, problems) for item in items_of(export.get(key))]
+        for key in ("makes", "also")
+    )
     return ExportSource(
         run=tuple(given["run"]),
         needs=paths_of(export.get("needs"), problems),
         makes=makes[0],
         folder=posixpath.dirname(export.span.file),
         requirements=requirements,
+        also=tuple(also),
         span=node.span,
     )
 

@@ -9,8 +9,8 @@ from qnnbuild.errors import Span
 
 Scalar = str | int | float | bool
 
-DUMPS = "dumps"
-"""The folder below build/ that is no model's."""
+DUMPS, ARCHIVES = "dumps", "archives"
+"""The folders below build/ that are no model's."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +63,7 @@ class ExportSource:
     makes: str  # the ONNX file of this graph, relative to `folder`
     folder: str = ""  # where the command runs, relative to the repo's root: the recipe's folder
     requirements: str | None = None  # pinned; installed into an environment of its own
+    also: tuple[str, ...] = ()  # more files that it makes, patterns, relative to `folder`
     span: Span | None = field(default=None, compare=False)
 
 
@@ -142,6 +143,7 @@ class Samples:
     """Where inputs for calibration or for verifying come from. All None and empty: random ones."""
 
     files: tuple[str, ...] = ()  # npz, npy, raw, images or an input_list; patterns, in this order
+    exported: tuple[str, ...] = ()  # the same among what the export makes beside the ONNX file
     raw: Mapping[str, RawInput] = field(default_factory=dict)
     images: Images | None = None
     python: PythonFeeds | None = None
@@ -248,6 +250,7 @@ class OpPackage:
     on_device: Mapping[str, str] = field(default_factory=dict)  # CPU or HTP → library
     xml: str | None = None  # the definition: names, inputs, outputs, types
     sources: tuple[str, ...] = ()  # patterns allowed
+    built_with: str | None = None  # the SDK that builds `sources`; None: the graph's own toolchain
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -256,6 +259,7 @@ class Graph:
 
     name: str
     source: Source
+    in_binary: str = ""  # its name in a binary that variants share; empty: `name`
     inputs: Mapping[str, InputSpec] = field(default_factory=dict)
     outputs: Mapping[str, OutputSpec] = field(default_factory=dict)  # empty: all, as they are
     constants: Mapping[str, float | int | bool | tuple[float | int | bool, ...]] = field(
@@ -308,8 +312,19 @@ class ContextOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ArchiveName:
+    """What a bundle is called as a single file, without its ending."""
+
+    name: str  # filled, but for {chip} and {target}
+    written: str = field(compare=False)  # with all placeholders
+
+
+@dataclass(frozen=True, kw_only=True)
 class BundleOptions:
     files: tuple[str, ...] = ()  # files of the repo that go along, patterns allowed
+    info: Mapping[str, str] = field(default_factory=dict)  # of info.txt; {chip} still in it
+    context_archive: ArchiveName | None = None
+    library_archive: ArchiveName | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

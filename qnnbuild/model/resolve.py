@@ -8,16 +8,18 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 
 from qnnbuild.errors import Problem, Span
+from qnnbuild.model.archives import bundle_options
 from qnnbuild.model.chip_groups import group_of, groups_of, wrong_groups
 from qnnbuild.model.chips import Chips
 from qnnbuild.model.graphs import add_places, graph_of, license_of
-from qnnbuild.model.paths import paths_of
+from qnnbuild.model.in_one_binary import InOneBinary
+from qnnbuild.model.left_out import LeftOut
 from qnnbuild.model.patterns import check_only, matches_chip, parse
 from qnnbuild.model.recipe import BundleOptions, Chip, ContextOptions, Graph, License, Target
 from qnnbuild.model.recipe_file import RecipeFile, Variant, filled, filled_graph, overrides_of
 from qnnbuild.model.schemas import recipe_schema
 from qnnbuild.model.verify import expectation_of, failing_patterns, wrong_patterns
-from qnnbuild.model.written import fill, merged_mapping, without
+from qnnbuild.model.written import merged_mapping, without
 from qnnbuild.text.nodes import MappingNode, Node, ScalarNode, with_entries
 from qnnbuild.text.schema import Schema
 
@@ -78,6 +80,8 @@ class Resolver:
         self._failing: dict[int, tuple[Graph, Graph]] = {}
         self._rests: dict[object, Rest] = {}
         self._bundles: dict[object, BundleOptions] = {}
+        self._left_out = LeftOut(recipe)
+        self._in_one_binary = InOneBinary()
 
     def wrong_patterns(self) -> list[Problem]:
         """Patterns under `only:` that can match nothing of this recipe."""
@@ -90,7 +94,7 @@ class Resolver:
                 problems.append(wrong)
         for top in (self._recipe.root, *(o.change for o in self._overrides if o.graph is None)):
             problems += wrong_groups(top.mapping("context"), self._chips, self._table)
-        return problems
+        return problems or self._left_out.problems(self._chips, self._table)
 
     def wrong_values(self) -> list[Problem]:
         """What the schema refuses once overrides are applied and placeholders filled."""
@@ -130,9 +134,17 @@ class Resolver:
             for variant, of_variant in zip(self._variants, graphs, strict=True):
                 rest = self._rest(variant, self._applied(hits, variant))
                 for chip in chips:
-                    told = tuple(self._expecting(g, variant, chip, hits) for g in of_variant)
-                    made[variant.name, chip.name] = self._target(variant, chip, told, rest)
-        return [made[v.name, chip.name] for v in self._variants for chip in self._chips]
+                    if self._left_out.target(variant.name, chip):
+                        continue
+                    told = tuple(
+                        self._expecting(graph, variant, chip, hits)
+                        for graph in of_variant
+                        if not self._left_out.graph(graph.name, variant.name, chip)
+                    )
+                    called = self._in_one_binary.called(told, variant.name, rest.context)
+                    made[variant.name, chip.name] = self._target(variant, chip, called, rest)
+        asked = [(variant.name, chip.name) for variant in self._variants for chip in self._chips]
+        return [made[one] for one in asked if one in made]
 
     def _never(self, pattern: str, at: Span) -> Problem | None:
         """What a whole repo has in common may be about chips that a recipe has not."""
@@ -313,10 +325,8 @@ class Resolver:
             return BundleOptions()
         key = (id(node), variant.name, chip.name if node.braces else None)
         if key not in self._bundles:
-            full = fill(node, self._values(variant, chip.name), self.problems)
-            assert isinstance(full, MappingNode)
-            files = paths_of(full.get("files"), self.problems)
-            self._bundles[key] = BundleOptions(files=files)
+            values = self._values(variant, chip.name)
+            self._bundles[key] = bundle_options(node, values, self.problems)
         return self._bundles[key]
 
     @cached_property

@@ -6,11 +6,18 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from qnnbuild.errors import Problem
-from qnnbuild.model.paths import path_of, paths_of
-from qnnbuild.model.recipe import Images, PythonFeeds, RawInput, Samples
+from qnnbuild.model.paths import items_of, member_of, path_of, paths_of
+from qnnbuild.model.recipe import (
+    ExportSource,
+    Images,
+    PythonFeeds,
+    RawInput,
+    Samples,
+    Source,
+)
 from qnnbuild.text.nodes import MappingNode, Node, scalars
 
-_WAYS = ("files", "python", "random")
+_WAYS = ("files", "exported", "python", "random")
 _OF_FILES = ("inputs", "images")
 
 
@@ -22,6 +29,7 @@ def samples_of(node: Node, value: Any, problems: list[Problem]) -> Samples:
         return Samples(files=files)
     problems.extend(_contradictions(node))
     files = paths_of(node.get("files"), problems)
+    exported = tuple(member_of(one, problems) for one in items_of(node.get("exported")))
     raw = {
         name: RawInput(dtype=given["dtype"], shape=tuple(given["shape"]))
         for name, given in value.get("inputs", {}).items()
@@ -29,6 +37,7 @@ def samples_of(node: Node, value: Any, problems: list[Problem]) -> Samples:
     problems.extend(_raw_files(node, files, raw))
     return Samples(
         files=files,
+        exported=exported,
         raw=raw,
         images=_images(node, value["images"], problems) if "images" in value else None,
         python=_python(node, value["python"], problems) if "python" in value else None,
@@ -37,6 +46,20 @@ def samples_of(node: Node, value: Any, problems: list[Problem]) -> Samples:
         at_most=value.get("max_samples"),
         may_be_constant=tuple(value.get("may_be_constant", ())),
     )
+
+
+def nothing_exported(source: Source, node: MappingNode) -> Iterator[Problem]:
+    """Samples that are to be from the source's command, which writes none."""
+    if isinstance(source, ExportSource) and source.also:
+        return
+    verify = node.mapping("verify")
+    for given in (node.get("calibration"), verify.get("inputs") if verify else None):
+        if isinstance(given, MappingNode) and "exported" in given:
+            yield Problem(
+                message="the source brings nothing but the ONNX file",
+                at=given.entries["exported"].key.span,
+                hint="source: {export: {also: …}} names what its command writes beside it",
+            )
 
 
 def _contradictions(node: MappingNode) -> Iterator[Problem]:
@@ -48,7 +71,7 @@ def _contradictions(node: MappingNode) -> Iterator[Problem]:
         message = f"inputs are from '{ways[0]}' or from '{ways[1]}', not from both"
         yield Problem(message=message, at=node.entries[ways[1]].key.span)
     for key in _OF_FILES:
-        if key in node and ways and "files" not in ways:
+        if key in node and ways and not {"files", "exported"} & {*ways}:
             at = node.entries[key].key.span
             yield Problem(message=f"'{key}' is about files, and there are none", at=at)
 

@@ -51,7 +51,7 @@ def verify_of(
     """`samples` are the graph's own files, which stand in where verify has no inputs."""
     given = _samples(node, value, samples, problems)
     reference = paths_of(node.get("reference"), problems) if node else ()
-    if reference and not (given.files or given.python):
+    if reference and not (given.files or given.exported or given.python):
         problems.append(_no_inputs(node))
     metrics = _metrics(node.mapping("metrics") if node else None, problems, value)
     bars = written = _bars(value)

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from qnnbuild.actions.action import Action
+from qnnbuild.actions.action import Action, OutputOf
 from qnnbuild.model.recipe import Graph, Source, Target
 
 
@@ -51,6 +51,13 @@ class Names:
         known.append(action)
         self._by_graph[memo] = action
         return action
+
+
+def source_of(prepared: Action) -> str:
+    """The name of the action that brought the model of a prepare action."""
+    model = prepared.inputs["model"]
+    assert isinstance(model, OutputOf)
+    return model.action
 
 
 def uses_of(targets: Sequence[Target]) -> dict[Source, list[Use]]:

@@ -61,7 +61,7 @@ class Proof:
     def actions(self, chain: Chain, toolchain: Toolchain) -> Iterator[Action]:
         """samples, reference, verify, metrics and, last, the verdict on the chain's own binary."""
         use = chain.use
-        taken = list(shown_samples(self.names, use, chain.prepared.name))
+        taken = list(shown_samples(self.names, use, chain.prepared))
         yield from taken
         shown = OutputOf(action=taken[-1].name, output="feeds")
         recorded = None

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from qnnbuild.actions.action import Action
-from qnnbuild.plans.names import Names, Use
+from qnnbuild.plans.names import Names, Use, source_of
 from qnnbuild.steps.samples import feeds, samples
 
 
-def shown_samples(names: Names, use: Use, prepared: str) -> Iterator[Action]:
+def shown_samples(names: Names, use: Use, prepared: Action) -> Iterator[Action]:
     """What a Python file yields, where the recipe names one, and last the checked samples."""
     given = use.graph.verify.samples
     fed = None
@@ -24,7 +24,8 @@ def shown_samples(names: Names, use: Use, prepared: str) -> Iterator[Action]:
         lambda name: samples(
             use.target,
             use.graph,
-            prepared=prepared,
+            prepared=prepared.name,
+            source=source_of(prepared),
             feeds=fed.name if fed else None,
             name=name,
         ),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from qnnbuild.actions.action import Action, Input, SourceFiles
+from qnnbuild.actions.action import Action, Input, OutputOf, SourceFiles
 from qnnbuild.errors import Span
 from qnnbuild.model.recipe import ExportSource, Graph
 from qnnbuild.steps.fetch import MODEL, PIP, source_places
@@ -19,6 +19,9 @@ ENVS = "QNNBUILD_ENVS"
 
 EXPORT_DEADLINE_S = 3600.0
 """Loading a checkpoint takes its time; a recipe's `deadline:` gives more."""
+
+ALSO = "_also"
+"""The output with more files of the command. No graph is called so."""
 
 ALL_PACKAGES = "packages"
 """A tool: name and version of every distribution that this Python can import."""
@@ -43,6 +46,7 @@ def export(graphs: Sequence[Graph], *, name: str, group: str = "") -> Action:
         export_output(graph, graphs): source.makes
         for graph, source in zip(graphs, sources, strict=True)
     }
+    also = sorted({pattern for source in sources for pattern in source.also})
     inputs: dict[str, Input] = {}
     if first.needs:
         inputs["needs"] = SourceFiles(patterns=first.needs)
@@ -52,9 +56,14 @@ def export(graphs: Sequence[Graph], *, name: str, group: str = "") -> Action:
         name=name,
         step="export",
         call="qnnbuild.work.export:export",
-        params={"run": first.run, "folder": first.folder, "makes": makes},
+        params={
+            "run": first.run,
+            "folder": first.folder,
+            "makes": makes,
+            **({"also": also} if also else {}),
+        },
         inputs=inputs,
-        outputs=tuple(makes),
+        outputs=(*makes, ALSO) if also else tuple(makes),
         tools=_tools(first),
         passes=(*PIP, ENVS) if first.requirements is not None else (),
         deadline_s=max(EXPORT_DEADLINE_S, *(graph.deadline_s for graph in graphs)),
@@ -90,6 +99,13 @@ def export_output(graph: Graph, graphs: Sequence[Graph]) -> str:
         return MODEL
     first = made.index(graph.source.makes) if isinstance(graph.source, ExportSource) else 0
     return graphs[first].name
+
+
+def exported(patterns: Sequence[str], action: str) -> OutputOf | None:
+    """What `action`, which makes the graph's ONNX file, makes for `patterns`; None: not asked."""
+    if not patterns:
+        return None
+    return OutputOf(action=action, output=ALSO)
 
 
 def _command(source: ExportSource) -> tuple[object, ...]:

@@ -12,7 +12,7 @@ from qnnbuild.actions.action import Action, Input, OutputOf, SampleFiles, Source
 from qnnbuild.digest import Json
 from qnnbuild.errors import Span
 from qnnbuild.model.recipe import Graph, Samples, Target
-from qnnbuild.steps.export import ALL_PACKAGES, ENVS, EXPORT_DEADLINE_S
+from qnnbuild.steps.export import ALL_PACKAGES, ENVS, EXPORT_DEADLINE_S, exported
 from qnnbuild.steps.fetch import PIP
 
 RANDOM_SAMPLES = 2
@@ -58,22 +58,35 @@ def feeds(target: Target, graph: Graph, samples: Samples, name: str) -> Action:
 
 
 def calibrate(
-    target: Target, graph: Graph, *, prepared: str, name: str, feeds: str | None = None
+    target: Target,
+    graph: Graph,
+    *,
+    prepared: str,
+    name: str,
+    feeds: str | None = None,
+    source: str = "",
 ) -> Action:
-    """What quantizing measures. `prepared` and `feeds` are names of actions."""
+    """What quantizing measures. `prepared`, `feeds` and `source` are names of actions."""
     return _collect(
         target,
         graph,
         graph.calibration or Samples(),
         prepared=prepared,
         feeds=feeds,
+        source=source,
         name=name,
         said=CALIBRATION,
     )
 
 
 def samples(
-    target: Target, graph: Graph, *, prepared: str, name: str, feeds: str | None = None
+    target: Target,
+    graph: Graph,
+    *,
+    prepared: str,
+    name: str,
+    feeds: str | None = None,
+    source: str = "",
 ) -> Action:
     """What the binary is run with; random numbers when the recipe gives nothing."""
     return _collect(
@@ -82,6 +95,7 @@ def samples(
         graph.verify.samples,
         prepared=prepared,
         feeds=feeds,
+        source=source,
         name=name,
         said=INPUTS,
     )
@@ -119,12 +133,15 @@ def _collect(
     *,
     prepared: str,
     feeds: str | None,
+    source: str,
     name: str,
     said: str,
 ) -> Action:
     inputs: dict[str, Input] = {"model": OutputOf(action=prepared, output="model")}
     if given.files:
         inputs["files"] = SampleFiles(patterns=given.files)
+    if made := exported(given.exported, source):
+        inputs["files"] = made
     if feeds is not None:
         inputs["feeds"] = OutputOf(action=feeds, output="feeds")
     return Action(
@@ -149,11 +166,11 @@ def _used(said: str) -> str:
 def params(graph: Graph, given: Samples, *, calibrates: bool) -> Mapping[str, Json]:
     """What can change the samples; work/samples_files.py reads exactly this."""
     count = given.random
-    if count is None and not given.files and given.python is None:
+    if count is None and not (given.files or given.exported) and given.python is None:
         count = max(RANDOM_SAMPLES, given.at_least)
     ranges = {name: list(spec.range) for name, spec in graph.inputs.items() if spec.range}
     return {
-        "patterns": list(given.files),
+        "patterns": list(given.files or given.exported),
         "raw": {n: {"dtype": r.dtype, "shape": list(r.shape)} for n, r in given.raw.items()},
         "images": asdict(given.images) if given.images else None,
         "random": count,

@@ -26,6 +26,9 @@ from qnnbuild.work.run import Run, WorkError
 from qnnbuild.work.walk import graphs
 
 PYTHONS = ("python", "python3")
+ALSO = "_also"
+"""The output with what the recipe asks for beside ONNX files."""
+
 SHOWN = 12
 
 
@@ -45,6 +48,8 @@ def export(run: Run) -> None:
         _collect(
             run, folder / made, made, run.outputs[output], [Path.cwd(), base / "lib" / "python"]
         )
+    for pattern in run.params.get("also", ()):
+        _collect_also(folder, pattern, run.outputs[ALSO], before)
 
 
 def _run_command(argv: Sequence[str], env: Mapping[str, str], folder: Path) -> None:
@@ -103,6 +108,21 @@ def _need_all(folder: Path, makes: Sequence[str], before: set[str]) -> None:
         facts=[("made", name) for name in made[:SHOWN]] or [("made", "nothing")],
         hint=f"did you mean '{near[0]}'?" if near else None,
     )
+
+
+def _collect_also(folder: Path, pattern: str, out: Path, before: set[str]) -> None:
+    made = sorted(_files(folder) - before)
+    found = [path.relative_to(folder).as_posix() for path in folder.glob(pattern)]
+    files = [name for name in found if (folder / name).is_file()]
+    if not files:
+        raise WorkError(
+            f"the export command made nothing for '{pattern}'",
+            place="source.also",
+            facts=[("made", name) for name in made[:SHOWN]] or [("made", "nothing")],
+        )
+    for name in files:
+        (out / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(folder / name, out / name)
 
 
 def _collect(run: Run, path: Path, shown: str, out: Path, machine: Sequence[Path]) -> None:

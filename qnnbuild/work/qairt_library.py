@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,9 @@ from qnnbuild.digest import digest_file
 from qnnbuild.formats.elf_file import read_elf
 from qnnbuild.formats.elf_pages import page_bytes
 from qnnbuild.formats.format_error import FormatError
-from qnnbuild.work.qairt_sdk import HOST, Ended, run_tool, sdk_here
+from qnnbuild.formats.sdk_yaml import same_version
+from qnnbuild.work.qairt_border import border
+from qnnbuild.work.qairt_sdk import HOST, Ended, run_tool, sdk_here, version_of
 from qnnbuild.work.run import Run, WorkError
 
 TOOL = ("{python}", f"{{sdk}}/bin/{HOST}/qnn-model-lib-generator")
@@ -52,7 +55,8 @@ def library(run: Run) -> None:
     }
     if target == HOST:
         net = run.inputs["model"] / f"{stem}_net.json"
-        net.rename(run.outputs["library"] / net.name)
+        facts["border"] = border(json.loads(net.read_text(encoding="utf-8")))
+        shutil.copyfile(net, run.outputs["library"] / net.name)
     text = json.dumps(facts, indent=1, sort_keys=True)
     (run.outputs["facts"] / "library.json").write_text(text + "\n", encoding="utf-8")
 
@@ -89,5 +93,20 @@ def _looked_at(run: Run, path: Path, ended: Ended) -> dict[str, Any]:
             hint="an NDK from r28 on aligns libraries for it",
             exit_code=5,
         )
+    return {"page_bytes": pages, "sdk_build": _build(data, path.name, ended)}
+
+
+def _build(data: bytes, name: str, ended: Ended) -> str | None:
+    """What the library says of the SDK that it is of: no other one compiles or loads it."""
     found = BUILD.search(data)
-    return {"page_bytes": pages, "sdk_build": found[1].decode("ascii") if found else None}
+    if found is None:
+        return None
+    build, ours = found[1].decode("ascii"), version_of(sdk_here())
+    if not same_version(ours, build):
+        raise ended.failure(
+            f"{name} was made by SDK {build.partition('_')[0]}, and this is {ours}",
+            place="toolchain",
+            hint="lib/python and the converter are of another SDK: unpack this one again",
+            exit_code=5,
+        )
+    return build

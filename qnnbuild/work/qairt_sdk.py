@@ -15,17 +15,26 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from qnnbuild.formats.sdk_yaml import sdk_version
+from qnnbuild.work.qairt_hints import hint_of, told_lines
 from qnnbuild.work.run import Run, WorkError
 
 VARIABLE = "QNNBUILD_SDK_"
-"""Begins the name of the variable that says where the SDK is: JSON with root, python and ndk."""
+"""Begins the name of the variable with the SDK's place: JSON with root, python, ndk and hexagon."""
 
 HOST = "x86_64-linux-clang"
 HOST_PATH = ("/usr/local/bin", "/usr/bin", "/bin")
 """Where clang++, make and objcopy are looked for."""
 
 LAST_LINES = 15
-TOLD = ("PATH", "LD_LIBRARY_PATH", "PYTHONPATH", "QNN_SDK_ROOT", "LDFLAGS")
+BEFORE = ("qnnbuild shell {action}", "./again")
+"""A tool works among files that the action makes: so it is done first, in a folder like its own."""
+
+USUAL_HINT = "the lines under 'by hand' repeat it, in a folder with its inputs"
+TOLD = (
+    *("PATH", "LD_LIBRARY_PATH", "PYTHONPATH", "QNN_SDK_ROOT", "LDFLAGS"),
+    *("HEXAGON_SDK_ROOT", "ANDROID_NDK_ROOT"),
+)
 """What of the environment a command by hand needs."""
 
 
@@ -34,6 +43,7 @@ class Sdk:
     root: Path
     python: Path
     ndk: Path | None
+    hexagon: Path | None = None
 
     def environment(self, more: Mapping[str, str] | None = None) -> dict[str, str]:
         root = self.root
@@ -48,6 +58,7 @@ class Sdk:
             "QAIRT_SDK_ROOT": str(root),
             "SNPE_ROOT": str(root),
             **({"ANDROID_NDK_ROOT": str(self.ndk)} if self.ndk else {}),
+            **({"HEXAGON_SDK_ROOT": str(self.hexagon)} if self.hexagon else {}),
             "HOME": str(Path("home").resolve()),
             "TMPDIR": str(Path("tmp").resolve()),
             "LANG": "C.UTF-8",
@@ -64,10 +75,17 @@ def sdk_here(environ: Mapping[str, str] = os.environ) -> Sdk:
     if told is None:
         raise WorkError("this action was given no SDK", place="toolchain")
     given = json.loads(told)
-    ndk = given["ndk"]
+    ndk, hexagon = given["ndk"], given.get("hexagon")
     return Sdk(
-        root=Path(given["root"]), python=Path(given["python"]), ndk=Path(ndk) if ndk else None
+        root=Path(given["root"]),
+        python=Path(given["python"]),
+        ndk=Path(ndk) if ndk else None,
+        hexagon=Path(hexagon) if hexagon else None,
     )
+
+
+def version_of(sdk: Sdk) -> str:
+    return sdk_version((sdk.root / "sdk.yaml").read_text(encoding="utf-8", errors="replace"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,21 +106,24 @@ class Ended:
         place: str = "graph",
         exit_code: int = 4,
     ) -> WorkError:
-        """With the tool's own last lines, and the command to repeat by hand."""
-        said = "\n".join(line for line in self.lines if line.strip()).splitlines()[-LAST_LINES:]
-        variables = [f"{name}={shlex.quote(self.env[name])}" for name in TOLD if name in self.env]
+        """With the tool's own last lines, and what repeats it, to be pasted into a shell."""
+        said = told_lines(self.lines)
         return WorkError(
             message,
             place=place,
             facts=[
                 *facts,
-                *([("last lines", "\n".join(said))] if said else []),
-                ("by hand", " ".join([*variables, shlex.join(self.argv)])),
+                *([("last lines", "\n".join(said[-LAST_LINES:]))] if said else []),
+                ("by hand", "\n".join([*BEFORE, self.command])),
             ],
-            hint=hint
-            or "`qnnbuild shell ACTION` opens a folder with its inputs: run ./again there",
+            hint=hint or hint_of(said) or USUAL_HINT,
             exit_code=exit_code,
         )
+
+    @property
+    def command(self) -> str:
+        variables = [f"{name}={shlex.quote(self.env[name])}" for name in TOLD if name in self.env]
+        return " ".join([*variables, shlex.join(self.argv)])
 
     @property
     def how(self) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -87,6 +89,43 @@ def sdk_repo(folder: Path) -> SdkRepo:
         save_model(path, frames)
     repo.sense()
     return repo
+
+
+LAST_CALL = re.compile(r"^sys\.exit\(main\(sys\.argv\[1:\], (.*)\)\)$", re.MULTILINE)
+
+
+@contextmanager
+def spoilt(
+    tool: Path,
+    *,
+    drop: Sequence[str] = (),
+    add: Sequence[str] = (),
+    env: Mapping[str, str] | None = None,
+    first: str = "",
+    last: str = "",
+) -> Iterator[None]:
+    """A tool that is told less (`drop`: a flag and its value) or more than it was, in another
+    environment, or that does something before and after its own work; mended at the end.
+    """
+    text = tool.read_text()
+    words = (
+        "words, rest = [], sys.argv[1:]\n"
+        "while rest:\n"
+        f"    if rest[0] in {list(drop)!r}:\n"
+        "        rest = rest[1 if len(rest) > 1 and rest[1].startswith('--') else 2 :]\n"
+        "    else:\n"
+        "        words.append(rest.pop(0))\n"
+        f"words += {list(add)!r}\n"
+    )
+    call = f"{words}{first}\nended = main(words, \\1)\n{last}\nsys.exit(ended)"
+    shebang, _, body = text.partition("\n")
+    body = LAST_CALL.sub(call, body)
+    assert "ended = main" in body
+    tool.write_text(f"{shebang}\nimport os\nos.environ.update({dict(env or {})!r})\n{body}")
+    try:
+        yield
+    finally:
+        tool.write_text(text)
 
 
 def save_model(path: Path, frames: int) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-LOCKS = ("requirements.lock", "requirements-dev.lock")
+LOCKS = ("requirements.lock", "requirements-dev.lock", "image/requirements-sdk-2.40.lock")
 PIN = re.compile(r"([a-z0-9][a-z0-9.-]*)==([0-9][^\s;]*) \\")
 DIGEST = re.compile(r"    --hash=sha256:[0-9a-f]{64}( \\)?")
 

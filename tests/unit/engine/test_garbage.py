@@ -231,6 +231,26 @@ def test_what_a_running_build_made_since_it_began_stays(kept):
     assert kept.texts() == ["more", "new"]
 
 
+def test_what_a_remote_cache_has_takes_no_room_and_is_forgotten_with_its_record(kept):
+    kept.put("convert/a", "aaaa", days=1)
+    remote = replace(
+        kept.put("convert/gone", "x"),
+        key=key_of({"r": 1}),
+        parts={"r": 1},
+        outputs={"o": Tree(files={"m": ("f" * 64, 1000)})},
+    )
+    kept.records.put(remote, "convert/far")
+    kept.records.keep_elsewhere({"f" * 64: 1000})
+    told = kept.gc(names=["convert/a", "convert/far"], max_bytes=4)
+    there = kept.records.elsewhere()
+    kept.records._db.execute("update records set used=?", (int(OLD),))
+    kept.gc(names=["convert/a"])
+
+    assert (told.records, told.kept_records, told.kept_bytes) == (1, 2, 4)
+    assert there == {"f" * 64: 1000}
+    assert kept.records.elsewhere() == {}
+
+
 def test_logs_go_with_their_records(kept):
     record, gone = kept.put("convert/m", "aa"), kept.put("convert/gone", "bb")
     for key in (record.key, gone.key):

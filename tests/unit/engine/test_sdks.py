@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from qnnbuild.actions.action import Action
-from qnnbuild.engine.examine import Finding, _sdk
 from qnnbuild.engine.identity import Identity
 from qnnbuild.engine.sdks import PARTS, Sdks
 from qnnbuild.engine.stats import Stats
@@ -89,13 +88,14 @@ def test_where_it_lies_and_what_python_compiled_do_not(top: Path) -> None:
 
 
 def test_an_action_is_told_where_it_is(top: Path) -> None:
-    with_ndk = replace(SDK, ndk="ndk")
+    with_ndk = replace(SDK, ndk="ndk", hexagon="hexagon")
 
     assert {name: json.loads(told) for name, told in sdks(top, with_ndk).variables().items()} == {
         "QNNBUILD_SDK_2_40": {
             "root": str(top / "sdks/2.40"),
             "python": str(top / "py/bin/python"),
             "ndk": str(top / "ndk"),
+            "hexagon": str(top / "hexagon"),
         }
     }
     assert sdks(top, SDK="nowhere").variables() == {}
@@ -134,15 +134,3 @@ def test_files_that_count_are_looked_at_before_a_build(top: Path) -> None:
     assert top / "sdks/2.40/sdk.yaml" in found
     assert top / f"sdks/2.40/lib/{HOST}/libQnnHtp.so" in found
     assert set(Identity(Stats(), sdks(top, SDK="nowhere")).files(action)) == set()
-
-
-def test_the_doctor_tells_of_each_kind_of_work(top: Path) -> None:
-    word = "qairt-2.40/converter"
-
-    assert _sdk(sdks(top), word) == Finding(what=word, good=True, found="2.40.0.251030")
-    assert _sdk(sdks(top, SDK=""), word) == Finding(
-        what=word,
-        good=False,
-        found="the environment variable SDK is not set",
-        mend="export SDK=…, or write the path",
-    )

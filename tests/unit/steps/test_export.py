@@ -97,3 +97,19 @@ def test_the_longest_deadline_of_its_graphs_counts_for_an_export():
 
     assert export(graphs, name="e").deadline_s == 9000
     assert export(graphs[:1], name="e").deadline_s == 3600
+
+
+def test_more_files_of_the_command_are_one_more_output_and_in_the_key_only_where_asked_for():
+    more = Graph(name="other", source=source("other.onnx", also=("tokens.txt", "raw/*")))
+
+    action = export([ENCODER, more], name="export/m")
+
+    assert action.outputs == ("encoder", "other", "_also")
+    assert action.params["also"] == ["raw/*", "tokens.txt"]
+    assert "also" not in export([ENCODER], name="export/m").params
+
+
+def test_graphs_of_one_command_may_ask_for_different_files():
+    more = Graph(name="other", source=source("other.onnx", also=("tokens.txt",)))
+
+    assert together([ENCODER, more]) == ((ENCODER, more),)

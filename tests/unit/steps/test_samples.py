@@ -213,3 +213,15 @@ def test_a_missing_pillow_is_told_where_images_are_asked_for(
     action = calibrate(target(made), made, prepared="p", name="n")
 
     assert action.places["package:pillow"] == at(line)
+
+
+def test_samples_that_the_export_made_are_an_input_by_content() -> None:
+    made = graph(Samples(exported=("out/g/*.npz",)))
+
+    action = calibrate(
+        target(made), made, prepared="prepare/m/g", source="export/m", name="calibrate/m/g"
+    )
+
+    assert action.inputs["files"] == OutputOf(action="export/m", output="_also")
+    assert action.params["patterns"] == ["out/g/*.npz"]
+    assert action.params["random"] is None
