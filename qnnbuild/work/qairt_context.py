@@ -176,12 +176,12 @@ def _library(run: Run, stem: str) -> str:
     return files[0].as_posix()
 
 
-def check_taken(ended: Ended) -> None:
+def check_taken(ended: Ended, who: str = "the SDK's compiler") -> None:
     """No word and no key was passed over."""
     for line in ended.lines:
         if any(word in line for word in NOT_TAKEN):
             raise ended.failure(
-                f"{ended.name} passed over what it was told: {line.strip()}",
+                f"{who} passed over what it was told: {line.strip()}",
                 place="options",
                 exit_code=NOT_GOOD,
             )

@@ -121,10 +121,6 @@ class Ended:
         )
 
     @property
-    def name(self) -> str:
-        return _name(self.argv)
-
-    @property
     def command(self) -> str:
         variables = [f"{name}={shlex.quote(self.env[name])}" for name in TOLD if name in self.env]
         return " ".join([*variables, shlex.join(self.argv)])

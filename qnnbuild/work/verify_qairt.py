@@ -154,7 +154,7 @@ def _run(run: Run, sdk: Sdk, path: Path) -> Ended:
     argv += ["--use_native_input_files", "--use_native_output_files"]
     argv += ["--op_packages", run.params["op_packages"]] if "op_packages" in run.params else []
     ended = run_tool(run, sdk, argv)
-    check_taken(ended)
+    check_taken(ended, "qnn-net-run")
     for line in ended.lines:
         if any(word in line for word in FAILED):
             raise ended.failure(f"qnn-net-run ended well and said: {line.strip()}", exit_code=5)
