@@ -1,0 +1,88 @@
+"""on-device: a folder that runs one binary on a phone, for what only the phone can tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from qnnbuild.actions.action import Action, Input, OutputOf
+from qnnbuild.digest import Json
+from qnnbuild.errors import Problem
+from qnnbuild.model.recipe import ON_DEVICE, Chip, Graph, Target
+from qnnbuild.model.sdk_runtime import phone_files, phone_part
+from qnnbuild.steps.verify import bars_of
+from qnnbuild.toolchains.qairt_extensions import device_part
+from qnnbuild.toolchains.work import Toolchain
+
+CALLS = {"qnnbuild.work.verify_qairt:verify": "qnnbuild.work.on_device_qairt:folder"}
+"""How a binary is run on the host → what makes a folder that runs it on a phone."""
+
+ON_PHONE = "/data/local/tmp/qnnbuild"
+"""Where anybody who may use adb may run programs."""
+
+
+def on_device(
+    target: Target,
+    graph: Graph,
+    toolchain: Toolchain,
+    *,
+    compiled: str,
+    stem: str,
+    referred: str,
+    samples: OutputOf,
+    recorded: OutputOf | None = None,
+    packages: str | None = None,
+    name: str,
+) -> Action:
+    """`compiled` is what ships, also where the host runs each of its graphs alone."""
+    work, chip = toolchain.verify(graph, target.chip, stem), target.chip
+    where = [p for p in (target.model, target.variant, chip.name, graph.name) if p]
+    inputs: dict[str, Input] = {
+        "context": OutputOf(action=compiled, output="context"),
+        "facts": OutputOf(action=compiled, output="facts"),
+        "samples": samples,
+        "reference": OutputOf(action=referred, output="reference"),
+        **({"recorded": recorded} if recorded else {}),
+        **({"packages": OutputOf(action=packages, output="device")} if packages else {}),
+    }
+    files: list[Json] = list(phone_files(phone_part(chip.arch)))
+    return Action(
+        name=name,
+        step="on-device",
+        call=CALLS[work.call or ""],
+        params={
+            **work.params,
+            "model": target.model,
+            "chip": chip.name,
+            "files": files,
+            "folder": f"{ON_PHONE}/{'-'.join(where)}",
+            "device": device_part(graph),
+            "verdict": {
+                "graph": graph.name,
+                "chip": chip.name,
+                "debug": None,
+                "bars": bars_of(graph.verify),
+                "metrics": {},
+            },
+        },
+        inputs=inputs,
+        outputs=("folder",),
+        tools=(f"qairt:{target.toolchain}/{phone_part(chip.arch)}", "package:numpy"),
+        passes=work.passes,
+        deadline_s=graph.deadline_s,
+        places=graph.places,
+        lands="/".join((ON_DEVICE, *where)),
+        group=target.model,
+        about=f"what runs {graph.name} on a phone with {chip.name}",
+    )
+
+
+def problems(graph: Graph, chip: Chip, toolchain: Toolchain) -> Iterable[Problem]:
+    """A folder for a phone is asked for, and the toolchain makes none."""
+    if not graph.verify.on_device or graph.backend != "htp":
+        return
+    if toolchain.verify(graph, chip, graph.name).call not in CALLS:
+        yield Problem(
+            message=f"the toolchain {toolchain.name} makes no folder for a phone",
+            at=graph.places.get("verify.on_device", graph.places.get("verify")),
+            hint="leave it out: `python run.py --compare …` in the bundle does it on the device",
+        )
