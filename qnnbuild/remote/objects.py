@@ -41,10 +41,16 @@ class ObjectCache:
         self._root = f"{root.rstrip('/')}/{folder}" if folder else root.rstrip("/")
 
     def result(self, action: Digest, _size: int, /) -> bytes | None:
+        path = self._path("ac", action)
         with _in_words():
+            size = self._size(path)
+            if size is None:
+                return None
+            if size > RESULT_LIMIT:
+                raise Trouble("it has a result without end")
             try:
-                found: bytes = self._files.cat_file(self._path("ac", action), 0, RESULT_LIMIT)
-            except FileNotFoundError:
+                found: bytes = self._files.cat_file(path)
+            except FileNotFoundError:  # just now
                 return None
         return found
 
@@ -58,7 +64,7 @@ class ObjectCache:
         def look(digest: Digest) -> None:
             with _in_words():
                 # one of another size is what is left of an upload that broke off
-                if self._size(digest) == wanted[digest]:
+                if self._size(self._path("cas", digest)) == wanted[digest]:
                     found.discard(digest)
 
         several(look, tuple(found))
@@ -106,19 +112,20 @@ class ObjectCache:
         if landing.digest == EMPTY:
             return True
         with _in_words():
-            size = self._size(landing.digest)
+            path = self._path("cas", landing.digest)
+            size = self._size(path)
             if size is None:
                 return False
             if size != landing.size:
                 raise Wrong(f"{size:,} of the {landing.size:,} bytes of {landing.digest}")
-            with self._files.open(self._path("cas", landing.digest), "rb", block_size=PART) as file:
+            with self._files.open(path, "rb", block_size=PART) as file:
                 while part := file.read(PART):
                     landing.write(part)
         return True
 
-    def _size(self, digest: Digest) -> int | None:
+    def _size(self, path: str) -> int | None:
         try:
-            return int(self._files.info(self._path("cas", digest))["size"])
+            return int(self._files.info(path)["size"])
         except FileNotFoundError:
             return None
 
