@@ -19,6 +19,8 @@ from qnnbuild.engine.stats import Stats
 from qnnbuild.errors import ToolError
 from qnnbuild.formats.format_error import FormatError
 from qnnbuild.formats.sdk_yaml import same_version, sdk_version
+from qnnbuild.model.sdk_runtime import PREFIX as RUNTIME
+from qnnbuild.model.sdk_runtime import TEXTS, runtime_files
 from qnnbuild.model.sdks import VARIABLE, Sdk
 from qnnbuild.work.qairt_sdk import HOST, HOST_PATH
 
@@ -29,6 +31,7 @@ NDK_BUILD = "ndk-build"
 
 PYTHON_CODE = ("lib/python/**/*",)
 COMPILES = (f"bin/{HOST}/qnn-model-lib-generator", "share/QNN/converter/**/*", "include/QNN/**/*")
+COMPUTES = (f"lib/{HOST}/libQnnSystem.so", f"lib/{HOST}/libQnnHtpPrepare.so")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +51,8 @@ BUILDS_PACKAGES = Part(
 )
 PARTS: Mapping[str, Part] = {
     "converter": Part(needed=(f"bin/{HOST}/qnn-onnx-converter",), files=PYTHON_CODE, python=True),
+    "dlc-converter": Part(needed=(f"bin/{HOST}/qairt-converter",), files=PYTHON_CODE, python=True),
+    "quantizer": Part(needed=(f"bin/{HOST}/qairt-quantizer",), files=PYTHON_CODE, python=True),
     f"library/{HOST}": Part(
         needed=COMPILES[:1],
         files=COMPILES[1:],
@@ -64,8 +69,18 @@ PARTS: Mapping[str, Part] = {
             f"lib/{HOST}/libQnnHtp.so",
             f"lib/{HOST}/libQnnHtpNetRunExtensions.so",
         ),
-        files=(f"lib/{HOST}/libQnnSystem.so", f"lib/{HOST}/libQnnHtpPrepare.so"),
+        files=COMPUTES,
     ),
+    "verify": Part(
+        needed=(
+            f"bin/{HOST}/qnn-net-run",
+            f"bin/{HOST}/qnn-context-binary-utility",
+            f"lib/{HOST}/libQnnHtp.so",
+            f"lib/{HOST}/libQnnHtpNetRunExtensions.so",
+        ),
+        files=COMPUTES,
+    ),
+    "dlc-library": Part(needed=(f"lib/{HOST}/libQnnModelDlc.so",)),
     "skeleton": Part(
         needed=(f"bin/{HOST}/qnn-op-package-generator",),
         files=(*PYTHON_CODE, "share/QNN/OpPackageGenerator/**/*"),
@@ -75,6 +90,12 @@ PARTS: Mapping[str, Part] = {
     "op-package/aarch64-android": replace(BUILDS_PACKAGES, ndk=True),
 }
 LEFT_OUT = ("*/__pycache__/*", "*.pyc")
+
+
+def _part(name: str) -> Part:
+    if name.startswith(RUNTIME):
+        return Part(needed=runtime_files(name), files=TEXTS)
+    return PARTS[name]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,7 +143,7 @@ class Sdks:
     def measure(self, rest: str) -> str:
         """ "qairt-2.40/converter" → its version and a digest of all that counts."""
         name, _, part_name = rest.partition("/")
-        located, part = self.locate(name), PARTS[part_name]
+        located, part = self.locate(name), _part(part_name)
         text = self._needed(located, SDK_YAML).read_text(encoding="utf-8", errors="replace")
         try:
             version = sdk_version(text)
@@ -142,7 +163,7 @@ class Sdks:
             located = self.locate(name)
         except ToolError:
             return
-        part = PARTS[part_name]
+        part = _part(part_name)
         yield located.root / SDK_YAML
         yield from (path for _, path in self._of_sdk(located.root, part))
         if part.hexagon and located.hexagon is not None:
