@@ -144,6 +144,10 @@ def test_a_chip_has_its_limits() -> None:
 
 
 def test_options_that_need_each_other_are_told() -> None:
+    assert problems("converter", {"packed_max_seq": 2}, "2.42") == [
+        "packed_max_seq counts with apply_masked_softmax: compressed only | "
+        "apply_masked_softmax: compressed"
+    ]
     assert problems("htp", {"custom": []}) == [
         "custom voltage corners count with perf_profile: custom only | perf_profile: custom"
     ]
