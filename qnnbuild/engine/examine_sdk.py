@@ -89,7 +89,7 @@ def examine_sdk(sdks: Sdks, name: str, machine: Machine | None = None) -> Iterat
     if root is not None:
         yield _version(sdks, name, root)
         for part, wanted in PARTS.items():
-            if sdks.declared[name].ndk is not None or not wanted.ndk:
+            if wanted.needed and (sdks.declared[name].ndk is not None or not wanted.ndk):
                 yield _part(f"{name}: {part}", root, wanted)
     python, found = _place(f"{name}: Python", lambda: sdks.python(name))
     if python is None:
@@ -103,6 +103,8 @@ def examine_sdk(sdks: Sdks, name: str, machine: Machine | None = None) -> Iterat
     yield _headers(name, machine)
     if sdks.declared[name].ndk is not None:
         yield from _ndk(sdks, name)
+    if sdks.declared[name].hexagon is not None:
+        yield _place(f"{name}: Hexagon SDK", lambda: sdks.hexagon(name))[1]
 
 
 def _place(what: str, looked_up: Callable[[], Path]) -> tuple[Path | None, Finding]:

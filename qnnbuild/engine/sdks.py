@@ -10,7 +10,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -24,6 +24,7 @@ from qnnbuild.work.qairt_sdk import HOST, HOST_PATH
 
 SDK_YAML = "sdk.yaml"
 NDK_FACTS = "source.properties"
+HEXAGON_COMPILERS = "tools/HEXAGON_Tools/*/Tools/bin/hexagon-clang++"
 NDK_BUILD = "ndk-build"
 
 PYTHON_CODE = ("lib/python/**/*",)
@@ -39,8 +40,12 @@ class Part:
     python: bool = False
     programs: tuple[str, ...] = ()  # of this machine, outside of the SDK
     ndk: bool = False
+    hexagon: bool = False
 
 
+BUILDS_PACKAGES = Part(
+    needed=(), files=("include/QNN/**/*",), programs=("clang++", "make"), hexagon=True
+)
 PARTS: Mapping[str, Part] = {
     "converter": Part(needed=(f"bin/{HOST}/qnn-onnx-converter",), files=PYTHON_CODE, python=True),
     f"library/{HOST}": Part(
@@ -61,6 +66,13 @@ PARTS: Mapping[str, Part] = {
         ),
         files=(f"lib/{HOST}/libQnnSystem.so", f"lib/{HOST}/libQnnHtpPrepare.so"),
     ),
+    "skeleton": Part(
+        needed=(f"bin/{HOST}/qnn-op-package-generator",),
+        files=(*PYTHON_CODE, "share/QNN/OpPackageGenerator/**/*"),
+        python=True,
+    ),
+    "op-package": BUILDS_PACKAGES,
+    "op-package/aarch64-android": replace(BUILDS_PACKAGES, ndk=True),
 }
 LEFT_OUT = ("*/__pycache__/*", "*.pyc")
 
@@ -71,6 +83,7 @@ class Located:
     root: Path
     python: Path
     ndk: Path | None
+    hexagon: Path | None
 
 
 class Sdks:
@@ -101,6 +114,7 @@ class Sdks:
                     "root": str(located.root),
                     "python": str(located.python),
                     "ndk": str(located.ndk) if located.ndk else None,
+                    "hexagon": str(located.hexagon) if located.hexagon else None,
                 }
             )
         return told
@@ -131,6 +145,8 @@ class Sdks:
         part = PARTS[part_name]
         yield located.root / SDK_YAML
         yield from (path for _, path in self._of_sdk(located.root, part))
+        if part.hexagon and located.hexagon is not None:
+            yield from located.hexagon.glob(HEXAGON_COMPILERS)
         yield from (
             Path(found)
             for program in part.programs
@@ -139,11 +155,12 @@ class Sdks:
 
     def locate(self, name: str) -> Located:
         """Raises ToolError that says what is missing, and where it was declared."""
-        root, ndk = self.root(name), None
-        sdk = self.declared[name]
-        if sdk.ndk is not None:
-            ndk = self._path(sdk, sdk.ndk)
-        return Located(sdk=sdk, root=root, python=self.python(name), ndk=ndk)
+        root, sdk = self.root(name), self.declared[name]
+        ndk, hexagon = (
+            None if written is None else self._path(sdk, written)
+            for written in (sdk.ndk, sdk.hexagon)
+        )
+        return Located(sdk=sdk, root=root, python=self.python(name), ndk=ndk, hexagon=hexagon)
 
     def root(self, name: str) -> Path:
         sdk = self.declared.get(name)
@@ -171,6 +188,19 @@ class Sdks:
             )
         return ndk
 
+    def hexagon(self, name: str) -> Path:
+        """The folder of the Hexagon SDK, which has a compiler in it."""
+        sdk = self.declared[name]
+        root = self._path(sdk, sdk.hexagon or "")
+        if sdk.hexagon is None or not any(root.glob(HEXAGON_COMPILERS)):
+            raise self._error(
+                sdk,
+                "there is no Hexagon SDK for it",
+                (("hexagon", str(root) if sdk.hexagon else "not declared"),),
+                "hexagon: the folder that has tools/HEXAGON_Tools in it",
+            )
+        return root
+
     def _contents(self, located: Located, part: Part) -> Iterator[tuple[str, str]]:
         for needed in part.needed:
             self._needed(located, needed)
@@ -191,6 +221,8 @@ class Sdks:
             yield program, self.stats.digest(Path(found).resolve()) or "missing"
         if part.ndk:
             yield "ndk", self._ndk(located)
+        if part.hexagon:
+            yield "hexagon", self._hexagon_compilers(self.hexagon(located.sdk.name))
 
     def _ndk(self, located: Located) -> str:
         facts = located.ndk / NDK_FACTS if located.ndk else None
@@ -209,6 +241,12 @@ class Sdks:
                 "unpack it again: all of it is needed",
             )
         return self.stats.digest(facts) or "missing"
+
+    def _hexagon_compilers(self, root: Path) -> str:
+        """Version folder and digest of each."""
+        found = sorted(root.glob(HEXAGON_COMPILERS))
+        digests = {str(p.relative_to(root)): self.stats.digest(p) or "missing" for p in found}
+        return digest_json(digests)
 
     def _of_sdk(self, root: Path, part: Part) -> Iterator[tuple[str, Path]]:
         found = [root / name for name in part.needed]

@@ -250,6 +250,7 @@ class OpPackage:
     on_device: Mapping[str, str] = field(default_factory=dict)  # CPU or HTP → library
     xml: str | None = None  # the definition: names, inputs, outputs, types
     sources: tuple[str, ...] = ()  # patterns allowed
+    built_with: str | None = None  # the SDK that builds `sources`; None: the graph's own toolchain
 
 
 @dataclass(frozen=True, kw_only=True)

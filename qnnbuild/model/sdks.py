@@ -12,7 +12,7 @@ from qnnbuild.text.nodes import MappingNode, ScalarNode
 PREFIX = "qairt-"
 """How the name of each toolchain begins that is a version of the SDK."""
 
-KEYS = ("root", "python", "ndk")
+KEYS = ("root", "python", "ndk", "hexagon")
 PYTHON = "python3.10"
 """The only Python that the SDK's converters load their libraries in, up to 2.48 at least."""
 
@@ -26,12 +26,13 @@ PUBLISHED = {"x86_64-linux-clang": "linux-x64", "aarch64-android": "android-aarc
 
 @dataclass(frozen=True, kw_only=True)
 class Sdk:
-    """One version of the SDK. `root`, `python` and `ndk` may hold ${VARIABLE}s and begin with ~."""
+    """One version of the SDK. What is a path may hold ${VARIABLE}s and begin with ~."""
 
     name: str
     root: str  # relative to the repo's root, or absolute; so are the others
     python: str = PYTHON  # a bare name is looked for on PATH
     ndk: str | None = None  # an Android NDK: what libraries for aarch64-android are built with
+    hexagon: str | None = None  # the Hexagon SDK: what operators of one's own are built with
     span: Span | None = field(default=None, compare=False)
 
     @property
@@ -56,12 +57,13 @@ def published(system: str) -> str:
 
 def sdk_of(name: str, given: Mapping[str, object], at: Span | None) -> Sdk:
     """Of a declaration without problems."""
-    ndk = given.get("ndk")
+    ndk, hexagon = given.get("ndk"), given.get("hexagon")
     return Sdk(
         name=name,
         root=str(given["root"]),
         python=str(given.get("python", PYTHON)),
         ndk=None if ndk is None else str(ndk),
+        hexagon=None if hexagon is None else str(hexagon),
         span=at,
     )
 

@@ -11,6 +11,7 @@ from qnnbuild.plans.archived import Archived
 from qnnbuild.plans.contexts import Chain, Link, Wrapped, chains_of, fails, shipped_together
 from qnnbuild.plans.multi import MultiGraph, MultiGroup, multi_groups
 from qnnbuild.plans.names import Names, Use, source_of, unit_name, uses_of
+from qnnbuild.plans.op_packages import built_for_device, built_here
 from qnnbuild.plans.proof import Proof, verdict_name
 from qnnbuild.plans.samples import shown_samples
 from qnnbuild.plans.search import Search
@@ -64,6 +65,8 @@ class ModelPlan:
             targets = list({id(c.use.target): c.use.target for c in ours}.values())
             toolchain = self.toolchains[targets[0].toolchain]
             parts = [_part(chain, proof.run_for(chain), toolchain) for chain in ours]
+            for chain in ours:
+                yield from chain.on_device
             yield from self._bundle(targets, parts)
 
     def _shipped_for_chips(self, group: MultiGroup, proof: Proof) -> Iterator[Action]:
@@ -125,6 +128,7 @@ class ModelPlan:
             converted=converted,
             packages=own,
             libraries=tuple(self._libraries(use, converted)),
+            on_device=tuple(built_for_device(self.names, use, self.toolchains)),
         )
 
     def _libraries(self, use: Use, converted: Action) -> Iterator[Action]:
@@ -144,10 +148,14 @@ class ModelPlan:
         if not use.graph.op_packages:
             return None
         toolchain = self.toolchains[use.target.toolchain]
+        built = {}
+        for package, actions in built_here(self.names, use, self.toolchains):
+            self.before_convert += actions
+            built[package.input] = actions[-1].name
         return self.names.shared(
             f"packages/{use.base}",
             use,
-            lambda name: packages(use.target, use.graph, toolchain, name),
+            lambda name: packages(use.target, use.graph, toolchain, name, built),
         )
 
     def _wrapped(self, use: Use, source: OutputOf) -> Link:
@@ -324,10 +332,11 @@ def _searchable(targets: Sequence[Target], toolchains: Mapping[str, Toolchain]) 
 
 
 def _part(chain: Chain, run: Chain | None, toolchain: Toolchain) -> Part:
-    use = chain.use
+    use, shipping = chain.use, _shipping(chain.packages)
     return Part(
         graph=chain.use.graph,
-        packages=chain.packages.name if chain.packages else None,
+        packages=shipping.name if shipping else None,
+        on_device=tuple(action.name for action in chain.on_device),
         variant=chain.use.target.variant,
         stem=chain.stem,
         prepared=chain.prepared.name,
@@ -338,6 +347,11 @@ def _part(chain: Chain, run: Chain | None, toolchain: Toolchain) -> Part:
         run_alone=chain.is_run_alone,
         traced=traced_by(use.base, use.graph, use.target.chip, toolchain),
     )
+
+
+def _shipping(packages: Action | None) -> Action | None:
+    """What checked them, where it has libraries for a device: built ones are not among them."""
+    return packages if packages and "device" in packages.outputs else None
 
 
 def _part_of_several(graph: MultiGraph, proof: Proof, toolchain: Toolchain) -> Part:

@@ -12,10 +12,18 @@ from qnnbuild.digest import Json
 from qnnbuild.errors import Problem
 from qnnbuild.model.recipe import Chip, ContextOptions, Graph, RunOptions
 from qnnbuild.model.sdks import Sdk
+from qnnbuild.toolchains.own_packages import Built, packages_work
 from qnnbuild.toolchains.qairt_convert import command, precision_problems
 from qnnbuild.toolchains.qairt_extensions import compile_extensions
 from qnnbuild.toolchains.qairt_htp import compile_part, reads_back
 from qnnbuild.toolchains.qairt_names import ANDROID, HOST, name_problems, names_of
+from qnnbuild.toolchains.qairt_op_packages import (
+    building_problems,
+    built_work,
+    op_package_problems,
+    registered_here,
+    skeleton_work,
+)
 from qnnbuild.toolchains.qairt_option_checks import option_problems
 from qnnbuild.toolchains.qairt_options import CONVERTER, LIBRARY, data, given, has
 from qnnbuild.toolchains.qairt_sharing import sharing_problems
@@ -51,6 +59,7 @@ class Qairt:
         yield from self._not_for_it(graph, context or ContextOptions())
         yield from precision_problems(graph, chip, self.version)
         yield from option_problems(graph, chip, self.version)
+        yield from op_package_problems(graph, self.name)
         since = data().arch_since.get(chip.arch, "")
         if not has(self.version, since):
             yield Problem(
@@ -73,7 +82,6 @@ class Qairt:
         said = (
             ("backend", graph.backend != "htp", "leave it out: the SDK compiles for the HTP"),
             ("cpu_fallback", graph.cpu_fallback != "refuse", "leave it out: all runs on the NPU"),
-            ("op_packages", bool(graph.op_packages), "toolchain: ort takes them"),
             ("lora", graph.lora is not None, "toolchain: ort takes adapters"),
             ("run", graph.run != RunOptions(), "options: {qairt: {htp: {perf_profile: burst}}}"),
             ("context.embed", context.embed, no_onnx),
@@ -90,7 +98,16 @@ class Qairt:
         return graph
 
     def packages(self, graph: Graph) -> Work:
-        raise ValueError(f"{self.name} takes no operators of one's own")
+        return packages_work(graph)
+
+    def skeleton(self, package: Built) -> Work:
+        return skeleton_work(self.sdk, package, f"{SDK_TOOL}:{self.name}")
+
+    def built(self, package: Built, target: str) -> Work:
+        return built_work(self.sdk, package, target, f"{SDK_TOOL}:{self.name}")
+
+    def building_problems(self, graph: Graph, package: Built) -> Iterable[Problem]:
+        return building_problems(self.sdk, graph, package)
 
     def convert(self, graph: Graph) -> Work:
         return Work(
@@ -160,6 +177,7 @@ class Qairt:
                 **({"extensions": around} if around else {}),
                 "soc_model": chip.soc_model,
                 "arch": chip.arch,
+                **_registered(graphs),
             },
             outputs=("context", "facts"),
             tools=(self._tool("context"),),
@@ -177,6 +195,11 @@ class Qairt:
     @property
     def _passes(self) -> tuple[str, ...]:
         return (self.sdk.variable,)
+
+
+def _registered(graphs: Mapping[str, Graph]) -> dict[str, Json]:
+    text = registered_here(graphs)
+    return {"op_packages": text} if text else {}
 
 
 def _keeps_layout(graph: Graph) -> Iterator[str]:

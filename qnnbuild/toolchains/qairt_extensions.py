@@ -8,6 +8,7 @@ from qnnbuild.digest import Json
 from qnnbuild.model.recipe import Graph
 from qnnbuild.toolchains.qairt_htp import run_part
 from qnnbuild.toolchains.qairt_names import names_of
+from qnnbuild.toolchains.qairt_op_packages import registered_on_device
 from qnnbuild.toolchains.qairt_options import BOTH, EXTENSIONS, GEN, RUN, Option, data, given
 
 OF_GRAPHS = "graph_configs"
@@ -20,9 +21,14 @@ def compile_extensions(graphs: Sequence[Graph]) -> dict[str, Json]:
 
 
 def device_part(graph: Graph) -> dict[str, Json]:
-    """What a device is told to run it, in the form of the two files."""
+    """What a device is told to run it, in the form of the two files, and of --op_packages."""
     around = _parts([graph], RUN, BOTH)
-    return {"htp": run_part(graph), **({"extensions": around} if around else {})}
+    packages = registered_on_device(graph)
+    return {
+        "htp": run_part(graph),
+        **({"extensions": around} if around else {}),
+        **({"op_packages": packages} if packages else {}),
+    }
 
 
 def _parts(graphs: Sequence[Graph], *used: str) -> dict[str, Json]:

@@ -15,6 +15,6 @@ def sdk_part(graph: Graph) -> dict[str, Json]:
 
 def _plain(word: str) -> str:
     """Files by their names alone: folders are of no machine."""
-    for folder in ("{in.model}/", "{out.model}/"):
+    for folder in ("{in.model}/", "{out.model}/", "{in.definitions}/"):
         word = word.removeprefix(folder)
     return word.removeprefix("{").removesuffix("}")

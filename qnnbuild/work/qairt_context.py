@@ -54,6 +54,7 @@ def context(run: Run) -> None:
     argv += ["--model", ",".join(_library(run, member["stem"]) for member in members)]
     argv += ["--output_dir", "{out.context}", "--binary_file", binary]
     argv += ["--config_file", (FOLDER / OUTER).as_posix()]
+    argv += ["--op_packages", run.params["op_packages"]] if "op_packages" in run.params else []
     ended = run_tool(run, sdk, argv)
     path = run.outputs["context"] / f"{binary}.bin"
     _check_said(ended, path)

@@ -88,13 +88,14 @@ def test_where_it_lies_and_what_python_compiled_do_not(top: Path) -> None:
 
 
 def test_an_action_is_told_where_it_is(top: Path) -> None:
-    with_ndk = replace(SDK, ndk="ndk")
+    with_ndk = replace(SDK, ndk="ndk", hexagon="hexagon")
 
     assert {name: json.loads(told) for name, told in sdks(top, with_ndk).variables().items()} == {
         "QNNBUILD_SDK_2_40": {
             "root": str(top / "sdks/2.40"),
             "python": str(top / "py/bin/python"),
             "ndk": str(top / "ndk"),
+            "hexagon": str(top / "hexagon"),
         }
     }
     assert sdks(top, SDK="nowhere").variables() == {}
