@@ -20,6 +20,14 @@ from qnnbuild.toolchains.qairt_options import (
     Option,
     data,
 )
+from qnnbuild.toolchains.qairt_routes import (
+    CPP,
+    DLC,
+    ORT_DLC,
+    QUANTIZER,
+    renamed_since,
+    sections_of,
+)
 
 HEAD = """\
 # Options of `qairt-<version>`
@@ -34,10 +42,13 @@ what only changes how a device runs the binary: it stands in `manifest.json`, an
 builds nothing again; *both* does both. *Since* is the first version that is known to have it, so an
 older SDK refuses it here; empty: all versions that this toolchain is for. An option is said in one
 way only: what a recipe has words of its own for stands in a table of its own.
+
+`options: {{qairt: {{route: …}}}}` is the way from the model to the binary: `{cpp}`, the usual one,
+`{dlc}`, whose tools have flags of their own, or `{ort_dlc}`, where the toolchain `ort` converts.
 """
 
 Part = tuple[str, str, Mapping[str, Option]]
-"""What its options are called in a recipe, of which tool they are, and the options."""
+"""Where a recipe says them, of which tool they are, and the options."""
 
 TOOLS = {
     CONVERTER: "Flags of qnn-onnx-converter: two dashes before the option's name",
@@ -46,17 +57,31 @@ TOOLS = {
     EXTENSIONS: "Keys of the file around the HTP's own, `--config_file` of the same tools",
 }
 
+DLC_TOOLS = {
+    CONVERTER: "Flags of qairt-converter",
+    QUANTIZER: "Flags of qairt-quantizer",
+}
+
 
 def parts() -> Iterator[Part]:
     for section, options in data().sections.items():
-        yield f"{SET_BY}.{section}", TOOLS[section], options
+        if section == HTP:  # what comes before it is of the usual route
+            yield from _of_dlcs()
+        yield f"`{SET_BY}.{section}`", TOOLS[section], options
+
+
+def _of_dlcs() -> Iterator[Part]:
+    for section, options in sections_of(DLC).items():
+        if section in DLC_TOOLS:
+            name = f"`{SET_BY}.{section}` with `route: {DLC}`"
+            yield name, DLC_TOOLS[section], options
 
 
 def page() -> str:
     """The whole page, from what the package ships."""
-    lines = [HEAD]
+    lines = [HEAD.format(cpp=CPP, dlc=DLC, ort_dlc=ORT_DLC)]
     for name, tool, options in parts():
-        lines += [f"## `{name}`", "", f"{tool}.", ""]
+        lines += [f"## {name}", "", f"{tool}.", ""]
         lines += _set([one for one in options.values() if not one.said_by])
         lines += _said([one for one in options.values() if one.said_by])
     lines += _versions()
@@ -126,6 +151,8 @@ def _goes(one: Option) -> str:
 
 
 def _limits(one: Option) -> Iterator[str]:
+    if one.old:
+        yield f"before {renamed_since()} the flag was `--{one.old}`"
     if one.until:
         yield f"does nothing since {one.until}"
     if one.min_arch is not None:

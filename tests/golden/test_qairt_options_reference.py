@@ -18,6 +18,6 @@ def test_every_option_has_a_row() -> None:
     """One that two tools have stands in the part of each."""
     text = page()
     for name, _, options in parts():
-        part = text.partition(f"## `{name}`")[2].partition("\n## ")[0]
+        part = text.partition(f"## {name}\n")[2].partition("\n## ")[0]
 
         assert [one for one in options if f"| `{one}`" not in part] == []
