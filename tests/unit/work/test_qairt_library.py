@@ -17,7 +17,4 @@ def test_weights_that_no_linker_reaches_are_told_before_it_runs(tmp_path: Path) 
 
     with pytest.raises(WorkError, match=r"the weights have 2\.5 GiB; a library for x86 holds 2"):
         _check_weights(weights, "x86")
-
-
-def test_a_model_without_weights_is_no_mistake(tmp_path: Path) -> None:
     _check_weights(tmp_path / "none.bin", "x86")
