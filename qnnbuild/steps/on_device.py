@@ -36,6 +36,7 @@ def on_device(
     """`compiled` is what ships, also where the host runs each of its graphs alone."""
     work, chip = toolchain.verify(graph, target.chip, stem), target.chip
     where = [p for p in (target.model, target.variant, chip.name, graph.name) if p]
+    part = phone_part(chip.arch)
     inputs: dict[str, Input] = {
         "context": OutputOf(action=compiled, output="context"),
         "facts": OutputOf(action=compiled, output="facts"),
@@ -44,29 +45,19 @@ def on_device(
         **({"recorded": recorded} if recorded else {}),
         **({"packages": OutputOf(action=packages, output="device")} if packages else {}),
     }
-    files: list[Json] = list(phone_files(phone_part(chip.arch)))
     return Action(
         name=name,
         step="on-device",
         call=CALLS[work.call or ""],
         params={
             **work.params,
-            "model": target.model,
-            "chip": chip.name,
-            "files": files,
+            "files": [*phone_files(part)],
             "folder": f"{ON_PHONE}/{'-'.join(where)}",
-            "device": device_part(graph),
-            "verdict": {
-                "graph": graph.name,
-                "chip": chip.name,
-                "debug": None,
-                "bars": bars_of(graph.verify),
-                "metrics": {},
-            },
+            **_judged(target, graph),
         },
         inputs=inputs,
         outputs=("folder",),
-        tools=(f"qairt:{target.toolchain}/{phone_part(chip.arch)}", "package:numpy"),
+        tools=(f"qairt:{target.toolchain}/{part}", "package:numpy"),
         passes=work.passes,
         deadline_s=graph.deadline_s,
         places=graph.places,
@@ -74,6 +65,23 @@ def on_device(
         group=target.model,
         about=f"what runs {graph.name} on a phone with {chip.name}",
     )
+
+
+def _judged(target: Target, graph: Graph) -> dict[str, Json]:
+    """How the phone runs it and what it must reach: metrics of the user's own stay here."""
+    chip = target.chip.name
+    return {
+        "model": target.model,
+        "chip": chip,
+        "device": device_part(graph),
+        "verdict": {
+            "graph": graph.name,
+            "chip": chip,
+            "debug": None,
+            "bars": bars_of(graph.verify),
+            "metrics": {},
+        },
+    }
 
 
 def problems(graph: Graph, chip: Chip, toolchain: Toolchain) -> Iterable[Problem]:
