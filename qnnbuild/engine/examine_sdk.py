@@ -86,10 +86,11 @@ def examine_sdk(sdks: Sdks, name: str, machine: Machine | None = None) -> Iterat
     machine = machine or Machine()
     root, folder = _place(f"{name}: folder", lambda: sdks.root(name))
     yield folder
+    sdk = sdks.declared[name]
     if root is not None:
         yield _version(sdks, name, root)
         for part, wanted in PARTS.items():
-            if sdks.declared[name].ndk is not None or not wanted.ndk:
+            if (sdk.ndk or not wanted.ndk) and (not wanted.cross or wanted.cross in sdk.cross):
                 yield _part(f"{name}: {part}", root, wanted)
     python, found = _place(f"{name}: Python", lambda: sdks.python(name))
     if python is None:
@@ -101,20 +102,26 @@ def examine_sdk(sdks: Sdks, name: str, machine: Machine | None = None) -> Iterat
     for word, package in PROGRAMS.items():
         yield _program(f"{name}: {word}", word, package, root)
     yield _headers(name, machine)
-    if sdks.declared[name].ndk is not None:
+    if sdk.ndk is not None:
         yield from _ndk(sdks, name)
+    for system in sdk.cross:
+        yield _cross(sdks, name, system)
 
 
 def _place(what: str, looked_up: Callable[[], Path]) -> tuple[Path | None, Finding]:
     try:
         path = looked_up()
     except QnnbuildError as error:
-        problem = error.problems[0]
-        found = problem.message.partition(" is not here: ")[2] or problem.message
-        facts = [value for _, value in problem.facts]
-        said = ": ".join([found, *facts[:1]])
-        return None, Finding(what=what, good=False, found=said, mend=problem.hint)
+        return None, _told_by(what, error)
     return path, Finding(what=what, good=True, found=str(path))
+
+
+def _told_by(what: str, error: QnnbuildError) -> Finding:
+    problem = error.problems[0]
+    found = problem.message.partition(" is not here: ")[2] or problem.message
+    facts = [value for _, value in problem.facts]
+    said = ": ".join([found, *facts[:1]])
+    return Finding(what=what, good=False, found=said, mend=problem.hint)
 
 
 def _version(sdks: Sdks, name: str, root: Path) -> Finding:
@@ -278,6 +285,16 @@ def _headers(name: str, machine: Machine) -> Finding:
         found=str(folders[0].parent) if folders else "not on this machine",
         mend="apt-get install libc++-dev libc++abi-dev",
     )
+
+
+def _cross(sdks: Sdks, name: str, system: str) -> Finding:
+    what = f"{name}: compiler for {system}"
+    try:
+        found = sdks.compilers(name, system)
+    except QnnbuildError as error:
+        return _told_by(what, error)
+    cxx = next((path for path in found if path.name.endswith("++")), found[0])
+    return Finding(what=what, good=True, found=str(cxx))
 
 
 def _ndk(sdks: Sdks, name: str) -> Iterator[Finding]:

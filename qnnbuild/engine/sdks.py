@@ -10,15 +10,17 @@ import json
 import os
 import shutil
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from qnnbuild.digest import digest_json
+from qnnbuild.digest import Json, digest_json
 from qnnbuild.engine.stats import Stats
 from qnnbuild.errors import ToolError
 from qnnbuild.formats.format_error import FormatError
 from qnnbuild.formats.sdk_yaml import same_version, sdk_version
+from qnnbuild.model.sdk_systems import CROSS, SYSTEMS, declared_as
 from qnnbuild.model.sdks import VARIABLE, Sdk
 from qnnbuild.work.qairt_sdk import HOST, HOST_PATH
 
@@ -39,6 +41,7 @@ class Part:
     python: bool = False
     programs: tuple[str, ...] = ()  # of this machine, outside of the SDK
     ndk: bool = False
+    cross: str | None = None  # the system whose compiler is the user's own
 
 
 PARTS: Mapping[str, Part] = {
@@ -52,6 +55,16 @@ PARTS: Mapping[str, Part] = {
     "library/aarch64-android": Part(
         needed=COMPILES[:1], files=COMPILES[1:], python=True, programs=("make",), ndk=True
     ),
+    **{
+        f"library/{system}": Part(
+            needed=COMPILES[:1],
+            files=COMPILES[1:],
+            python=True,
+            programs=("make",),
+            cross=system,
+        )
+        for system in CROSS
+    },
     "context": Part(
         needed=(
             f"bin/{HOST}/qnn-context-binary-generator",
@@ -71,6 +84,7 @@ class Located:
     root: Path
     python: Path
     ndk: Path | None
+    cross: Mapping[str, Mapping[str, Path]] = field(default_factory=dict)
 
 
 class Sdks:
@@ -101,6 +115,7 @@ class Sdks:
                     "root": str(located.root),
                     "python": str(located.python),
                     "ndk": str(located.ndk) if located.ndk else None,
+                    **({"cross": _as_text(located.cross)} if located.cross else {}),
                 }
             )
         return told
@@ -136,6 +151,11 @@ class Sdks:
             for program in part.programs
             if (found := find_program(program, located.root))
         )
+        if part.ndk and located.ndk:
+            yield located.ndk / NDK_FACTS
+        if part.cross:
+            with suppress(ToolError):  # told where it is measured
+                yield from (path.resolve() for path in self.compilers(name, part.cross))
 
     def locate(self, name: str) -> Located:
         """Raises ToolError that says what is missing, and where it was declared."""
@@ -143,7 +163,11 @@ class Sdks:
         sdk = self.declared[name]
         if sdk.ndk is not None:
             ndk = self._path(sdk, sdk.ndk)
-        return Located(sdk=sdk, root=root, python=self.python(name), ndk=ndk)
+        cross = {}
+        for system in sdk.cross:
+            with suppress(ToolError):  # told by what asks for that system
+                cross[system] = self.cross(name, system)
+        return Located(sdk=sdk, root=root, python=self.python(name), ndk=ndk, cross=cross)
 
     def root(self, name: str) -> Path:
         sdk = self.declared.get(name)
@@ -159,6 +183,44 @@ class Sdks:
             )
         return root
 
+    def cross(self, name: str, system: str) -> dict[str, Path]:
+        """The folders of a compiler for the system, by the variables that the SDK knows."""
+        sdk = self.declared[name]
+        folders = {
+            variable: self._path(sdk, path) for variable, path in sdk.cross.get(system, {}).items()
+        }
+        missing = [str(folder) for folder in folders.values() if not folder.is_dir()]
+        if missing or not folders:
+            raise self._error(
+                sdk,
+                "there is no such folder" if missing else f"no compiler for {system} is declared",
+                ((f"cross: {system}", missing[0] if missing else "not declared"),),
+                f"cross: {{{declared_as(SYSTEMS[system])}}}",
+            )
+        return folders
+
+    def compilers(self, name: str, system: str) -> list[Path]:
+        """What compiles for the system; ToolError when its folders have nothing of the kind."""
+        folders, known = self.cross(name, system), SYSTEMS[system]
+        found = {
+            path
+            for folder in folders.values()
+            for pattern in known.compilers
+            for path in folder.glob(pattern)
+            if path.is_file()
+        }
+        if not found:
+            looked_in = ", ".join(str(folder) for folder in folders.values())
+            raise self._error(
+                self.declared[name],
+                f"there is no compiler for {system} in {looked_in}",
+                (("looked for", ", ".join(known.compilers)),),
+                f"apt-get install {known.package}, and cross: {{{system}: /}}"
+                if known.package
+                else f"cross: {{{declared_as(known)}}}",
+            )
+        return sorted(found)
+
     def ndk(self, name: str) -> Path:
         sdk = self.declared[name]
         ndk = self._path(sdk, sdk.ndk or "")
@@ -171,7 +233,7 @@ class Sdks:
             )
         return ndk
 
-    def _contents(self, located: Located, part: Part) -> Iterator[tuple[str, str]]:
+    def _contents(self, located: Located, part: Part) -> Iterator[tuple[str, Json]]:
         for needed in part.needed:
             self._needed(located, needed)
         for key, path in self._of_sdk(located.root, part):
@@ -191,6 +253,12 @@ class Sdks:
             yield program, self.stats.digest(Path(found).resolve()) or "missing"
         if part.ndk:
             yield "ndk", self._ndk(located)
+        if part.cross:
+            compilers = self.compilers(located.sdk.name, part.cross)
+            yield (
+                "cross",
+                {path.name: self.stats.digest(path.resolve()) or "missing" for path in compilers},
+            )
 
     def _ndk(self, located: Located) -> str:
         facts = located.ndk / NDK_FACTS if located.ndk else None
@@ -270,6 +338,13 @@ class Sdks:
         return ToolError(
             f"the toolchain {sdk.name} is not here: {message}", at=sdk.span, facts=facts, hint=hint
         )
+
+
+def _as_text(cross: Mapping[str, Mapping[str, Path]]) -> dict[str, dict[str, str]]:
+    return {
+        system: {variable: str(folder) for variable, folder in folders.items()}
+        for system, folders in cross.items()
+    }
 
 
 def find_program(name: str, root: Path) -> str | None:

@@ -11,12 +11,14 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from qnnbuild.digest import Json
 from qnnbuild.errors import Problem
 from qnnbuild.model.recipe import Chip, ContextOptions, Graph, RunOptions
+from qnnbuild.model.sdk_systems import ANDROID, HOST, System
 from qnnbuild.model.sdks import Sdk
 from qnnbuild.toolchains.qairt_convert import command, precision_problems
 from qnnbuild.toolchains.qairt_htp import compile_part, reads_back
-from qnnbuild.toolchains.qairt_names import ANDROID, HOST, name_problems, names_of
+from qnnbuild.toolchains.qairt_names import name_problems, names_of
 from qnnbuild.toolchains.qairt_option_checks import option_problems
-from qnnbuild.toolchains.qairt_options import CONVERTER, LIBRARY, data, given, has
+from qnnbuild.toolchains.qairt_options import CONVERTER, data, given, has
+from qnnbuild.toolchains.qairt_systems import system_problems, systems_of
 from qnnbuild.toolchains.work import Work
 
 PAGE_BYTES = 16 << 10
@@ -45,7 +47,7 @@ class Qairt:
     def problems(
         self, graph: Graph, chip: Chip, context: ContextOptions | None = None
     ) -> Iterable[Problem]:
-        yield from name_problems(graph, self._targets(graph))
+        yield from name_problems(graph, systems_of(graph))
         yield from self._not_for_it(graph, context or ContextOptions())
         yield from precision_problems(graph, chip, self.version)
         yield from option_problems(graph, chip, self.version)
@@ -57,12 +59,7 @@ class Qairt:
                 at=graph.places.get("graph"),
                 hint="leave the chip out, or take a newer SDK",
             )
-        if ANDROID in self._targets(graph) and self.sdk.ndk is None:
-            yield Problem(
-                message=f"a library for {ANDROID} needs an NDK, and {self.name} declares none",
-                at=graph.places.get("options.qairt.library.targets"),
-                hint=f"ndk: in qnnbuild.yaml, under toolchains: {self.name}:",
-            )
+        yield from system_problems(graph, self.sdk)
 
     def _not_for_it(self, graph: Graph, context: ContextOptions) -> Iterator[Problem]:
         """Keys of a recipe that mean something to the toolchain ort only."""
@@ -105,7 +102,11 @@ class Qairt:
 
     def libraries(self, graph: Graph) -> Mapping[str, Work]:
         """For this host, which compiles it for a chip, and for what else the recipe names."""
-        return {target: self._library(graph, target) for target in self._targets(graph)}
+        return {
+            system.name: self._library(graph, system)
+            for system in systems_of(graph)
+            if not system.on_windows
+        }
 
     def context(self, graph: Graph, chip: Chip, context: ContextOptions) -> Work:
         return self._compile({graph.name: graph}, chip)
@@ -135,17 +136,18 @@ class Qairt:
     def verify(self, graph: Graph, chip: Chip, stem: str) -> Work:
         raise ValueError(f"what {self.name} compiles runs on a device only")
 
-    def _library(self, graph: Graph, target: str) -> Work:
+    def _library(self, graph: Graph, system: System) -> Work:
         return Work(
             call="qnnbuild.work.qairt_library:library",
             params={
                 "stem": names_of(graph).stem,
-                "target": target,
-                "page_bytes": PAGE_BYTES if target == ANDROID else 0,
+                "target": system.name,
+                "machine": system.machine,
+                "page_bytes": PAGE_BYTES if system.name == ANDROID else 0,
                 "ldflags": LDFLAGS,
             },
             outputs=("library", "facts"),
-            tools=(self._tool(f"library/{target}"),),
+            tools=(self._tool(f"library/{system.name}"),),
             passes=self._passes,
         )
 
@@ -169,11 +171,6 @@ class Qairt:
             tools=(self._tool("context"),),
             passes=self._passes,
         )
-
-    def _targets(self, graph: Graph) -> tuple[str, ...]:
-        asked = given(graph, LIBRARY).get("targets", ())
-        known = [one for one in asked if one == ANDROID] if isinstance(asked, list) else []
-        return tuple(dict.fromkeys((HOST, *known)))
 
     def _tool(self, part: str) -> str:
         return f"{SDK_TOOL}:{self.name}/{part}"
