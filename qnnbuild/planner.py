@@ -11,10 +11,13 @@ from qnnbuild.actions.plan import Plan
 from qnnbuild.errors import Problem, did_you_mean
 from qnnbuild.model.recipe import Target
 from qnnbuild.model.sdks import is_sdk
+from qnnbuild.plans.archives import archive_problems
 from qnnbuild.plans.model_plan import ModelPlan
+from qnnbuild.plans.op_packages import op_package_problems
 from qnnbuild.plans.sharing import sharing_problems
 from qnnbuild.steps import prepare as prepare_step
 from qnnbuild.steps import wrap as wrap_step
+from qnnbuild.steps.archive import archive
 from qnnbuild.steps.bundle import bundle
 from qnnbuild.steps.context import context
 from qnnbuild.steps.convert import convert
@@ -24,7 +27,8 @@ from qnnbuild.steps.expected import expected
 from qnnbuild.steps.export import export
 from qnnbuild.steps.fetch import fetch
 from qnnbuild.steps.library import library
-from qnnbuild.steps.op_packages import packages
+from qnnbuild.steps.library_bundle import library_bundle
+from qnnbuild.steps.op_packages import op_package, packages, skeleton
 from qnnbuild.steps.prepare import prepare
 from qnnbuild.steps.samples import calibrate, feeds, references, samples
 from qnnbuild.steps.search import attempt, emulate, judge, sensitivity
@@ -34,8 +38,9 @@ from qnnbuild.toolchains.work import Toolchain
 
 STEPS = (
     *(fetch, export, prepare, feeds, calibrate, attempt, emulate, judge, sensitivity),
-    *(packages, convert, library, context, dump, wrap_step.wrap),
+    *(skeleton, op_package, packages, convert, library, context, dump, wrap_step.wrap),
     *(samples, references, reference, verify, metric, verdict, expected, bundle),
+    *(library_bundle, archive),
 )
 CHECKS = (prepare_step.problems,)
 TOOLCHAINS: tuple[Toolchain, ...] = (OrtQnn(),)
@@ -58,12 +63,15 @@ def problems_of(targets: Sequence[Target], toolchains: Mapping[str, Toolchain]) 
                 *(check(graph) for check in CHECKS),
                 toolchain.problems(graph, target.chip, target.context),
                 dump_problems(graph, target.chip, toolchain),
+                op_package_problems(target, graph, toolchains),
             ):
                 # the same mistake for another chip is at the same place with the same hint
                 found.setdefault((problem.at, problem.hint or problem.message), problem)
     for several in _by_model(targets).values():
         for problem in sharing_problems(several, toolchains):
             found.setdefault((problem.at, problem.message), problem)
+    for problem in archive_problems(targets, toolchains):
+        found.setdefault((problem.at, problem.message), problem)
     return list(found.values())
 
 

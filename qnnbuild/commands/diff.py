@@ -76,7 +76,7 @@ def _is_number(text: str) -> bool:
 def manifests(path: Path) -> dict[str, Manifest]:
     """By bundle; of a folder all that are below it, of an index those that it lists."""
     if path.is_dir():
-        files = sorted(path.rglob(MANIFEST))
+        files = [file for file in sorted(path.rglob(MANIFEST)) if not _is_packed(file)]
     elif path.is_file():
         content = _read(path)
         files = list(_listed(path, content)) if "index_version" in content else [path]
@@ -92,6 +92,11 @@ def _listed(index: Path, content: Any) -> Iterator[Path]:
         for variants in models.values():
             for bundle in variants.values():
                 yield index.parent / bundle["path"] / MANIFEST
+
+
+def _is_packed(path: Path) -> bool:
+    """Whether it is of an archive, whose bundle has one of its own."""
+    return "archive" in _read(path) and "graphs" not in _read(path)
 
 
 def _manifest(path: Path) -> Manifest:

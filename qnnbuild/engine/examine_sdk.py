@@ -20,7 +20,8 @@ from typing import Any
 
 from qnnbuild.engine import sdk_program
 from qnnbuild.engine.finding import Finding, tried
-from qnnbuild.engine.sdks import NDK_FACTS, PARTS, SDK_YAML, Part, Sdks, find_program
+from qnnbuild.engine.sdk_parts import PARTS, Part
+from qnnbuild.engine.sdks import NDK_FACTS, SDK_YAML, Sdks, find_program
 from qnnbuild.errors import QnnbuildError
 from qnnbuild.formats.format_error import FormatError
 from qnnbuild.formats.sdk_yaml import same_version, sdk_version
@@ -90,7 +91,9 @@ def examine_sdk(sdks: Sdks, name: str, machine: Machine | None = None) -> Iterat
     if root is not None:
         yield _version(sdks, name, root)
         for part, wanted in PARTS.items():
-            if (sdk.ndk or not wanted.ndk) and (not wanted.cross or wanted.cross in sdk.cross):
+            if not wanted.needed or (wanted.ndk and not sdk.ndk):
+                continue
+            if not wanted.cross or wanted.cross in sdk.cross:
                 yield _part(f"{name}: {part}", root, wanted)
     python, found = _place(f"{name}: Python", lambda: sdks.python(name))
     if python is None:
@@ -106,6 +109,8 @@ def examine_sdk(sdks: Sdks, name: str, machine: Machine | None = None) -> Iterat
         yield from _ndk(sdks, name)
     for system in sdk.cross:
         yield _cross(sdks, name, system)
+    if sdks.declared[name].hexagon is not None:
+        yield _place(f"{name}: Hexagon SDK", lambda: sdks.hexagon(name))[1]
 
 
 def _place(what: str, looked_up: Callable[[], Path]) -> tuple[Path | None, Finding]:

@@ -16,65 +16,20 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from qnnbuild.digest import Json, digest_json
+from qnnbuild.engine.sdk_parts import PARTS, Part
 from qnnbuild.engine.stats import Stats
 from qnnbuild.errors import ToolError
 from qnnbuild.formats.format_error import FormatError
 from qnnbuild.formats.sdk_yaml import same_version, sdk_version
-from qnnbuild.model.sdk_systems import CROSS, SYSTEMS, declared_as
+from qnnbuild.model.sdk_systems import SYSTEMS, declared_as
 from qnnbuild.model.sdks import VARIABLE, Sdk
 from qnnbuild.work.qairt_sdk import HOST, HOST_PATH
 
 SDK_YAML = "sdk.yaml"
 NDK_FACTS = "source.properties"
+HEXAGON_COMPILERS = "tools/HEXAGON_Tools/*/Tools/bin/hexagon-clang++"
 NDK_BUILD = "ndk-build"
 
-PYTHON_CODE = ("lib/python/**/*",)
-COMPILES = (f"bin/{HOST}/qnn-model-lib-generator", "share/QNN/converter/**/*", "include/QNN/**/*")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Part:
-    """What counts of an SDK for one kind of work. `needed` must be there, by exact names."""
-
-    needed: tuple[str, ...]
-    files: tuple[str, ...] = ()  # patterns of what counts beside
-    python: bool = False
-    programs: tuple[str, ...] = ()  # of this machine, outside of the SDK
-    ndk: bool = False
-    cross: str | None = None  # the system whose compiler is the user's own
-
-
-PARTS: Mapping[str, Part] = {
-    "converter": Part(needed=(f"bin/{HOST}/qnn-onnx-converter",), files=PYTHON_CODE, python=True),
-    f"library/{HOST}": Part(
-        needed=COMPILES[:1],
-        files=COMPILES[1:],
-        python=True,
-        programs=("clang++", "make", "objcopy"),
-    ),
-    "library/aarch64-android": Part(
-        needed=COMPILES[:1], files=COMPILES[1:], python=True, programs=("make",), ndk=True
-    ),
-    **{
-        f"library/{system}": Part(
-            needed=COMPILES[:1],
-            files=COMPILES[1:],
-            python=True,
-            programs=("make",),
-            cross=system,
-        )
-        for system in CROSS
-    },
-    "context": Part(
-        needed=(
-            f"bin/{HOST}/qnn-context-binary-generator",
-            f"bin/{HOST}/qnn-context-binary-utility",
-            f"lib/{HOST}/libQnnHtp.so",
-            f"lib/{HOST}/libQnnHtpNetRunExtensions.so",
-        ),
-        files=(f"lib/{HOST}/libQnnSystem.so", f"lib/{HOST}/libQnnHtpPrepare.so"),
-    ),
-}
 LEFT_OUT = ("*/__pycache__/*", "*.pyc")
 
 
@@ -84,6 +39,7 @@ class Located:
     root: Path
     python: Path
     ndk: Path | None
+    hexagon: Path | None
     cross: Mapping[str, Mapping[str, Path]] = field(default_factory=dict)
 
 
@@ -115,6 +71,7 @@ class Sdks:
                     "root": str(located.root),
                     "python": str(located.python),
                     "ndk": str(located.ndk) if located.ndk else None,
+                    "hexagon": str(located.hexagon) if located.hexagon else None,
                     **({"cross": _as_text(located.cross)} if located.cross else {}),
                 }
             )
@@ -146,6 +103,8 @@ class Sdks:
         part = PARTS[part_name]
         yield located.root / SDK_YAML
         yield from (path for _, path in self._of_sdk(located.root, part))
+        if part.hexagon and located.hexagon is not None:
+            yield from located.hexagon.glob(HEXAGON_COMPILERS)
         yield from (
             Path(found)
             for program in part.programs
@@ -159,15 +118,23 @@ class Sdks:
 
     def locate(self, name: str) -> Located:
         """Raises ToolError that says what is missing, and where it was declared."""
-        root, ndk = self.root(name), None
-        sdk = self.declared[name]
-        if sdk.ndk is not None:
-            ndk = self._path(sdk, sdk.ndk)
+        root, sdk = self.root(name), self.declared[name]
+        ndk, hexagon = (
+            None if written is None else self._path(sdk, written)
+            for written in (sdk.ndk, sdk.hexagon)
+        )
         cross = {}
         for system in sdk.cross:
             with suppress(ToolError):  # told by what asks for that system
                 cross[system] = self.cross(name, system)
-        return Located(sdk=sdk, root=root, python=self.python(name), ndk=ndk, cross=cross)
+        return Located(
+            sdk=sdk,
+            root=root,
+            python=self.python(name),
+            ndk=ndk,
+            hexagon=hexagon,
+            cross=cross,
+        )
 
     def root(self, name: str) -> Path:
         sdk = self.declared.get(name)
@@ -233,6 +200,19 @@ class Sdks:
             )
         return ndk
 
+    def hexagon(self, name: str) -> Path:
+        """The folder of the Hexagon SDK, which has a compiler in it."""
+        sdk = self.declared[name]
+        root = self._path(sdk, sdk.hexagon or "")
+        if sdk.hexagon is None or not any(root.glob(HEXAGON_COMPILERS)):
+            raise self._error(
+                sdk,
+                "there is no Hexagon SDK for it",
+                (("hexagon", str(root) if sdk.hexagon else "not declared"),),
+                "hexagon: the folder that has tools/HEXAGON_Tools in it",
+            )
+        return root
+
     def _contents(self, located: Located, part: Part) -> Iterator[tuple[str, Json]]:
         for needed in part.needed:
             self._needed(located, needed)
@@ -259,6 +239,8 @@ class Sdks:
                 "cross",
                 {path.name: self.stats.digest(path.resolve()) or "missing" for path in compilers},
             )
+        if part.hexagon:
+            yield "hexagon", self._hexagon_compilers(self.hexagon(located.sdk.name))
 
     def _ndk(self, located: Located) -> str:
         facts = located.ndk / NDK_FACTS if located.ndk else None
@@ -277,6 +259,12 @@ class Sdks:
                 "unpack it again: all of it is needed",
             )
         return self.stats.digest(facts) or "missing"
+
+    def _hexagon_compilers(self, root: Path) -> str:
+        """Version folder and digest of each."""
+        found = sorted(root.glob(HEXAGON_COMPILERS))
+        digests = {str(p.relative_to(root)): self.stats.digest(p) or "missing" for p in found}
+        return digest_json(digests)
 
     def _of_sdk(self, root: Path, part: Part) -> Iterator[tuple[str, Path]]:
         found = [root / name for name in part.needed]

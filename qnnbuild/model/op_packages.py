@@ -48,6 +48,7 @@ def _package(item: MappingNode, problems: list[Problem]) -> OpPackage:
             for target, entry in (device.entries.items() if device else ())
         },
         sources=paths_of(item.get("sources"), problems),
+        built_with=_text(item, "built_with") or None,
     )
     problems.extend(_unsayable(package, item))
     return package

@@ -9,8 +9,8 @@ from qnnbuild.errors import Span
 
 Scalar = str | int | float | bool
 
-DUMPS = "dumps"
-"""The folder below build/ that is no model's."""
+DUMPS, ARCHIVES = "dumps", "archives"
+"""The folders below build/ that are no model's."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -250,6 +250,7 @@ class OpPackage:
     on_device: Mapping[str, str] = field(default_factory=dict)  # CPU or HTP → library
     xml: str | None = None  # the definition: names, inputs, outputs, types
     sources: tuple[str, ...] = ()  # patterns allowed
+    built_with: str | None = None  # the SDK that builds `sources`; None: the graph's own toolchain
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -258,6 +259,7 @@ class Graph:
 
     name: str
     source: Source
+    in_binary: str = ""  # its name in a binary that variants share; empty: `name`
     inputs: Mapping[str, InputSpec] = field(default_factory=dict)
     outputs: Mapping[str, OutputSpec] = field(default_factory=dict)  # empty: all, as they are
     constants: Mapping[str, float | int | bool | tuple[float | int | bool, ...]] = field(
@@ -310,8 +312,19 @@ class ContextOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ArchiveName:
+    """What a bundle is called as a single file, without its ending."""
+
+    name: str  # filled, but for {chip} and {target}
+    written: str = field(compare=False)  # with all placeholders
+
+
+@dataclass(frozen=True, kw_only=True)
 class BundleOptions:
     files: tuple[str, ...] = ()  # files of the repo that go along, patterns allowed
+    info: Mapping[str, str] = field(default_factory=dict)  # of info.txt; {chip} still in it
+    context_archive: ArchiveName | None = None
+    library_archive: ArchiveName | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from qnnbuild.errors import Problem, did_you_mean
+from qnnbuild.model.archives import filled_bundle
 from qnnbuild.model.paths import unsafe_name
 from qnnbuild.model.schemas import recipe_schema
 from qnnbuild.model.written import fill, merged_mapping, placeholders, without
@@ -22,9 +23,16 @@ from qnnbuild.text.nodes import (
 )
 from qnnbuild.text.reader import read_mapping
 
-RESERVED_AXES = ("model", "graph", "chip", "variant", "toolchain")
+RESERVED_AXES = ("model", "graph", "chip", "variant", "toolchain", "target")
 MAX_VARIANTS = 1000
-ELSEWHERE = {"graph": "'source' and 'graphs'", "chip": "'bundle'"}
+A_SYSTEM = "linux-x64"
+"""A {target} to check names with."""
+
+ELSEWHERE = {
+    "graph": "'source' and 'graphs'",
+    "chip": "'bundle'",
+    "target": "'bundle.archives.library'",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,8 +108,11 @@ def filled(top: MappingNode, values: Mapping[str, str], problems: list[Problem])
     for name, entry in top.entries.items():
         if name in {"model", "chips", "variants", "leave_out", "graphs", "source", "only"}:
             continue
-        known = {**values, "chip": values["chip"]} if name == "bundle" else _but_chip(values)
-        entries[name] = Entry(entry.key, fill(entry.value, known, problems, ELSEWHERE))
+        if name == "bundle":
+            full = filled_bundle(entry.value, values, problems, {**values, "target": A_SYSTEM})
+        else:
+            full = fill(entry.value, _but_chip(values), problems, ELSEWHERE)
+        entries[name] = Entry(entry.key, full)
     return with_entries(top, entries) if top.braces else top
 
 

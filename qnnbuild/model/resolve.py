@@ -8,17 +8,18 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 
 from qnnbuild.errors import Problem, Span
+from qnnbuild.model.archives import bundle_options
 from qnnbuild.model.chip_groups import group_of, groups_of, wrong_groups
 from qnnbuild.model.chips import Chips
 from qnnbuild.model.graphs import add_places, graph_of, license_of
+from qnnbuild.model.in_one_binary import InOneBinary
 from qnnbuild.model.left_out import LeftOut
-from qnnbuild.model.paths import paths_of
 from qnnbuild.model.patterns import check_only, matches_chip, parse
 from qnnbuild.model.recipe import BundleOptions, Chip, ContextOptions, Graph, License, Target
 from qnnbuild.model.recipe_file import RecipeFile, Variant, filled, filled_graph, overrides_of
 from qnnbuild.model.schemas import recipe_schema
 from qnnbuild.model.verify import expectation_of, failing_patterns, wrong_patterns
-from qnnbuild.model.written import fill, merged_mapping, without
+from qnnbuild.model.written import merged_mapping, without
 from qnnbuild.text.nodes import MappingNode, Node, ScalarNode, with_entries
 from qnnbuild.text.schema import Schema
 
@@ -80,6 +81,7 @@ class Resolver:
         self._rests: dict[object, Rest] = {}
         self._bundles: dict[object, BundleOptions] = {}
         self._left_out = LeftOut(recipe)
+        self._in_one_binary = InOneBinary()
 
     def wrong_patterns(self) -> list[Problem]:
         """Patterns under `only:` that can match nothing of this recipe."""
@@ -139,7 +141,8 @@ class Resolver:
                         for graph in of_variant
                         if not self._left_out.graph(graph.name, variant.name, chip)
                     )
-                    made[variant.name, chip.name] = self._target(variant, chip, told, rest)
+                    called = self._in_one_binary.called(told, variant.name, rest.context)
+                    made[variant.name, chip.name] = self._target(variant, chip, called, rest)
         asked = [(variant.name, chip.name) for variant in self._variants for chip in self._chips]
         return [made[one] for one in asked if one in made]
 
@@ -322,10 +325,8 @@ class Resolver:
             return BundleOptions()
         key = (id(node), variant.name, chip.name if node.braces else None)
         if key not in self._bundles:
-            full = fill(node, self._values(variant, chip.name), self.problems)
-            assert isinstance(full, MappingNode)
-            files = paths_of(full.get("files"), self.problems)
-            self._bundles[key] = BundleOptions(files=files)
+            values = self._values(variant, chip.name)
+            self._bundles[key] = bundle_options(node, values, self.problems)
         return self._bundles[key]
 
     @cached_property

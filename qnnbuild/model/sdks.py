@@ -14,7 +14,7 @@ from qnnbuild.text.nodes import MappingNode, Node, ScalarNode
 PREFIX = "qairt-"
 """How the name of each toolchain begins that is a version of the SDK."""
 
-KEYS = ("root", "python", "ndk", "cross")
+KEYS = ("root", "python", "ndk", "hexagon", "cross")
 PYTHON = "python3.10"
 """The only Python that the SDK's converters load their libraries in, up to 2.48 at least."""
 
@@ -23,15 +23,19 @@ VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 VARIABLE_NAME = re.compile(r"[A-Z_][A-Z0-9_]*")
 LOOSE_DOLLAR = re.compile(r"\$(?!\{[A-Za-z_][A-Za-z0-9_]*\})")
 
+PUBLISHED = {"x86_64-linux-clang": "linux-x64", "aarch64-android": "android-aarch64"}
+"""The SDK's names of systems → what archives of libraries are known by."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Sdk:
-    """One version of the SDK. `root`, `python` and `ndk` may hold ${VARIABLE}s and begin with ~."""
+    """One version of the SDK. What is a path may hold ${VARIABLE}s and begin with ~."""
 
     name: str
     root: str  # relative to the repo's root, or absolute; so are the others
     python: str = PYTHON  # a bare name is looked for on PATH
     ndk: str | None = None  # an Android NDK: what libraries for aarch64-android are built with
+    hexagon: str | None = None  # the Hexagon SDK: what operators of one's own are built with
     # of each system: folders of a compiler for it, by the variables in which the SDK looks for them
     cross: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     span: Span | None = field(default=None, compare=False)
@@ -51,14 +55,20 @@ def is_sdk(name: str) -> bool:
     return name.startswith(PREFIX)
 
 
+def published(system: str) -> str:
+    """One that nobody publishes for keeps the SDK's name."""
+    return PUBLISHED.get(system, system)
+
+
 def sdk_of(name: str, given: Mapping[str, object], at: Span | None) -> Sdk:
     """Of a declaration without problems."""
-    ndk = given.get("ndk")
+    ndk, hexagon = given.get("ndk"), given.get("hexagon")
     return Sdk(
         name=name,
         root=str(given["root"]),
         python=str(given.get("python", PYTHON)),
         ndk=None if ndk is None else str(ndk),
+        hexagon=None if hexagon is None else str(hexagon),
         cross=_cross(given.get("cross")),
         span=at,
     )

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from qnnbuild.errors import Problem, RecipeError
 from qnnbuild.model.chips import Chips
 from qnnbuild.model.patterns import select
-from qnnbuild.model.recipe import DUMPS, Chip, Target
+from qnnbuild.model.recipe import ARCHIVES, DUMPS, Chip, Target
 from qnnbuild.model.recipe_file import RecipeFile, read_recipe_file
 from qnnbuild.model.resolve import Resolver
 from qnnbuild.model.settings import Settings
@@ -77,8 +77,9 @@ def _targets(recipe: RecipeFile, selection: _Selection) -> tuple[list[Target], l
 def _same_model(recipe: RecipeFile, models: dict[str, ScalarNode]) -> list[Problem]:
     name = recipe.root.get("model")
     assert isinstance(name, ScalarNode)
-    if name.value.casefold() == DUMPS:
-        return [Problem(message=f"build/{DUMPS}/ is where dumps of models land", at=name.span)]
+    for folder in (DUMPS, ARCHIVES):
+        if name.value.casefold() == folder:
+            return [Problem(message=f"build/{folder}/ is where {folder} land", at=name.span)]
     first = models.setdefault(name.value.casefold(), name)
     if first is name:
         return []

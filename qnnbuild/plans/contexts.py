@@ -25,6 +25,7 @@ class Link:
     converted: Action
     packages: Action | None = None  # of operators of the user's own
     libraries: tuple[Action, ...] = ()  # of toolchains that compile code; context takes the first
+    on_device: tuple[Action, ...] = ()  # what builds the own operators' libraries that ship
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,6 +133,7 @@ def _compiled(group: Sequence[Link], toolchain: Toolchain) -> list[Chain]:
             converted=link.converted,
             packages=link.packages,
             libraries=link.libraries,
+            on_device=link.on_device,
             compiled=action,
             stem=stem,
             group=converted,

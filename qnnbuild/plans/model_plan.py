@@ -7,9 +7,11 @@ from dataclasses import replace
 
 from qnnbuild.actions.action import Action, OutputOf
 from qnnbuild.model.recipe import Chip, ExportSource, Graph, Source, Target
+from qnnbuild.plans.archived import Archived
 from qnnbuild.plans.contexts import Chain, Link, Wrapped, chains_of, fails, shipped_together
 from qnnbuild.plans.multi import MultiGraph, MultiGroup, multi_groups
 from qnnbuild.plans.names import Names, Use, source_of, unit_name, uses_of
+from qnnbuild.plans.op_packages import built_for_device, built_here
 from qnnbuild.plans.proof import Proof, verdict_name
 from qnnbuild.plans.samples import shown_samples
 from qnnbuild.plans.search import Search
@@ -37,6 +39,7 @@ class ModelPlan:
         self.before_convert: list[Action] = []
         self.held: list[Graph] = []  # so that no id is used again: names are known by them
         self.sources = self._sources()
+        self.archived = Archived(toolchains)
 
     def actions(self) -> Iterator[Action]:
         for action, _ in self.sources.values():
@@ -52,6 +55,7 @@ class ModelPlan:
             yield from self._shipped(ours, proof)
         for group in groups:
             yield from self._shipped_for_chips(group, proof)
+        yield from self.archived.libraries(chains, self._licence)
 
     def _shipped(self, chains: Sequence[Chain], proof: Proof) -> Iterator[Action]:
         """What the chains of one folder need, and its bundle."""
@@ -61,7 +65,9 @@ class ModelPlan:
             targets = list({id(c.use.target): c.use.target for c in ours}.values())
             toolchain = self.toolchains[targets[0].toolchain]
             parts = [_part(chain, proof.run_for(chain), toolchain) for chain in ours]
-            yield self._bundle(targets, parts)
+            for chain in ours:
+                yield from chain.on_device
+            yield from self._bundle(targets, parts)
 
     def _shipped_for_chips(self, group: MultiGroup, proof: Proof) -> Iterator[Action]:
         """The same where several chips have one binary for each graph."""
@@ -69,7 +75,7 @@ class ModelPlan:
         yield from (graph.compiled for graph in group.graphs)
         toolchain = self.toolchains[group.targets[0].toolchain]
         parts = [_part_of_several(graph, proof, toolchain) for graph in group.graphs]
-        yield self._bundle(group.targets, parts, chips=group.name)
+        yield from self._bundle(group.targets, parts, chips=group.name)
 
     def _proved(self, chains: Sequence[Chain], proof: Proof) -> Iterator[Action]:
         """What compiles the chains, and what runs and judges them."""
@@ -122,6 +128,7 @@ class ModelPlan:
             converted=converted,
             packages=own,
             libraries=tuple(self._libraries(use, converted)),
+            on_device=tuple(built_for_device(self.names, use, self.toolchains)),
         )
 
     def _libraries(self, use: Use, converted: Action) -> Iterator[Action]:
@@ -141,10 +148,14 @@ class ModelPlan:
         if not use.graph.op_packages:
             return None
         toolchain = self.toolchains[use.target.toolchain]
+        built = {}
+        for package, actions in built_here(self.names, use, self.toolchains):
+            self.before_convert += actions
+            built[package.input] = actions[-1].name
         return self.names.shared(
             f"packages/{use.base}",
             use,
-            lambda name: packages(use.target, use.graph, toolchain, name),
+            lambda name: packages(use.target, use.graph, toolchain, name, built),
         )
 
     def _wrapped(self, use: Use, source: OutputOf) -> Link:
@@ -239,8 +250,13 @@ class ModelPlan:
         self.before_convert.append(action)
         return action.name
 
-    def _bundle(self, targets: Sequence[Target], parts: Sequence[Part], chips: str = "") -> Action:
-        return bundle(targets, parts, license_text=self._licence(targets[0]), chips=chips)
+    def _bundle(
+        self, targets: Sequence[Target], parts: Sequence[Part], chips: str = ""
+    ) -> Iterator[Action]:
+        """What users download, as a folder and as a single file."""
+        made = bundle(targets, parts, license_text=self._licence(targets[0]), chips=chips)
+        yield made
+        yield from self.archived.contexts(targets, made, chips)
 
     def _licence(self, target: Target) -> OutputOf | None:
         """The licence's text out of the source's package, where the recipe takes it from there."""
@@ -316,10 +332,11 @@ def _searchable(targets: Sequence[Target], toolchains: Mapping[str, Toolchain]) 
 
 
 def _part(chain: Chain, run: Chain | None, toolchain: Toolchain) -> Part:
-    use = chain.use
+    use, shipping = chain.use, _shipping(chain.packages)
     return Part(
         graph=chain.use.graph,
-        packages=chain.packages.name if chain.packages else None,
+        packages=shipping.name if shipping else None,
+        on_device=tuple(action.name for action in chain.on_device),
         variant=chain.use.target.variant,
         stem=chain.stem,
         prepared=chain.prepared.name,
@@ -330,6 +347,11 @@ def _part(chain: Chain, run: Chain | None, toolchain: Toolchain) -> Part:
         run_alone=chain.is_run_alone,
         traced=traced_by(use.base, use.graph, use.target.chip, toolchain),
     )
+
+
+def _shipping(packages: Action | None) -> Action | None:
+    """What checked them, where it has libraries for a device: built ones are not among them."""
+    return packages if packages and "device" in packages.outputs else None
 
 
 def _part_of_several(graph: MultiGraph, proof: Proof, toolchain: Toolchain) -> Part:

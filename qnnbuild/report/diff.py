@@ -46,6 +46,7 @@ def name_of(manifest: Manifest) -> str:
     variants, chips = (
         "+".join(one["name"] for one in manifest[kind]) for kind in ("variants", "chips")
     )
+    chips = chips or "libraries"
     return f"{manifest['model']}{'/' if variants else ''}{variants}@{chips}"
 
 

@@ -17,27 +17,45 @@ def index(
     """From bundles' manifests by folder: chips → part number → model → variant → bundle.
 
     A part number is Android's ro.soc.model; the variant of a model without variants is "".
-    `published` lists the folders that may be passed on, `expected_failures` what
-    `expected_failures` finds. An app that finds no bundle runs the original on the CPU.
+    `libraries` goes from model to variant to bundles that are for any chip, `archives` from names
+    to bundles as single files. `published` lists the folders that may be passed on,
+    `expected_failures` what `expected_failures` finds. An app that finds no bundle runs the
+    original on the CPU.
     """
     chips: dict[str, Any] = {}
+    libraries: dict[str, Any] = {}
+    archives: dict[str, Any] = {}
     published = []
     for folder, manifest in sorted(manifests.items()):
         if not manifest:
             continue
-        for chip in manifest["chips"]:
-            models = chips.setdefault(chip["name"], {})
-            variants = models.setdefault(manifest["model"], {})
+        if "archive" in manifest:
+            archives[manifest["archive"]["name"]] = _archive(folder, manifest)
+        elif not manifest["chips"]:
             for variant in manifest["variants"]:
-                variants[variant["name"]] = _bundle(folder, manifest, variant["name"])
+                of_model = libraries.setdefault(manifest["model"], {})
+                of_model.setdefault(variant["name"], []).append(
+                    _bundle(folder, manifest, variant["name"])
+                )
+        else:
+            _for_chips(chips, folder, manifest)
         if manifest["license"]["redistribute"]:
             published.append(folder)
     return {
         "index_version": INDEX_VERSION,
         "chips": chips,
+        "libraries": libraries,
+        "archives": archives,
         "published": published,
         "expected_failures": list(failures),
     }
+
+
+def _for_chips(chips: dict[str, Any], folder: str, manifest: Mapping[str, Any]) -> None:
+    for chip in manifest["chips"]:
+        variants = chips.setdefault(chip["name"], {}).setdefault(manifest["model"], {})
+        for variant in manifest["variants"]:
+            variants[variant["name"]] = _bundle(folder, manifest, variant["name"])
 
 
 def expected_failures(targets: Iterable[Target]) -> list[dict[str, Any]]:
@@ -68,6 +86,16 @@ def with_kept(
             if model in keep:
                 chips.setdefault(number, {}).setdefault(model, variants)
                 published.update(b["path"] for b in variants.values() if b["redistribute"])
+    libraries, archives = dict(new["libraries"]), dict(new["archives"])
+    for model, of_model in before.get("libraries", {}).items():
+        if model in keep:
+            libraries.setdefault(model, of_model)
+            several = [one for bundles in of_model.values() for one in bundles]
+            published.update(one["path"] for one in several if one["redistribute"])
+    for name, one in before.get("archives", {}).items():
+        if one["model"] in keep:
+            archives.setdefault(name, one)
+            published.update([one["path"].rpartition("/")[0]] if one["redistribute"] else [])
     failures = [one for one in before.get("expected_failures", ()) if one["model"] in keep]
     failures = sorted(
         [*new["expected_failures"], *failures],
@@ -76,6 +104,8 @@ def with_kept(
     return {
         "index_version": INDEX_VERSION,
         "chips": chips,
+        "libraries": libraries,
+        "archives": dict(sorted(archives.items())),
         "published": sorted(published),
         "expected_failures": failures,
     }
@@ -94,4 +124,20 @@ def _bundle(folder: str, manifest: Mapping[str, Any], variant: str) -> dict[str,
             if graph["variant"] == variant
         },
         "files": {name: file["sha256"] for name, file in manifest["files"].items()},
+    }
+
+
+def _archive(folder: str, manifest: Mapping[str, Any]) -> dict[str, Any]:
+    ((file, facts),) = manifest["files"].items()
+    return {
+        "path": f"{folder}/{file}",
+        "sha256": facts["sha256"],
+        "bytes": facts["bytes"],
+        "kind": manifest["archive"]["kind"],
+        "target": manifest["archive"]["target"],
+        "model": manifest["model"],
+        "variants": [variant["name"] for variant in manifest["variants"]],
+        "chips": [chip["name"] for chip in manifest["chips"]],
+        "license": manifest["license"]["spdx"],
+        "redistribute": manifest["license"]["redistribute"],
     }

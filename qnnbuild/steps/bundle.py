@@ -23,8 +23,10 @@ from qnnbuild.model.recipe import (
 )
 from qnnbuild.model.sdks import is_sdk
 from qnnbuild.steps.lora import adapter_files, adapters, usual_adapter
-from qnnbuild.toolchains import ortqnn, qairt_htp
+from qnnbuild.toolchains import ortqnn
 from qnnbuild.toolchains.ort_run import run_part
+from qnnbuild.toolchains.qairt_extensions import device_part
+from qnnbuild.toolchains.qairt_shipped import sdk_part
 
 BUNDLE = "bundle"
 
@@ -42,6 +44,7 @@ class Part:
     verdict: str | None = None  # the action that judged the binary of `run_on`
     traced: str | None = None  # the op trace, where nodes may run on the CPU
     packages: str | None = None  # the action that has the libraries of the user's own operators
+    on_device: tuple[str, ...] = ()  # the actions that built such libraries for the device
     run_on: str | None = None  # the chip whose binary was run: this one, or one of its generation
     run_alone: bool = False  # it was run as compiled alone, since no host runs what ships
     singles: Mapping[str, str] = field(default_factory=dict)
@@ -66,12 +69,8 @@ def bundle(
     contexts = _contexts(parts)
     for part in parts:
         inputs |= _inputs(part, is_first=contexts[part.compiled] == part.stem)
-    if license_text is not None:
-        inputs["license"] = license_text
-    elif first.license.file is not None:
-        inputs["license"] = SourceFiles(patterns=(first.license.file,))
-    if files := tuple(dict.fromkeys(file for t in targets for file in t.bundle.files)):
-        inputs["files"] = SourceFiles(patterns=files)
+    files = tuple(dict.fromkeys(file for t in targets for file in t.bundle.files))
+    inputs |= files_and_licence(first, files, license_text)
     folder, _, last = where.rpartition("/")
     return Action(
         name=f"bundle/{folder}@{last}",
@@ -95,13 +94,30 @@ def lands(targets: Sequence[Target], chips: str = "") -> str:
     return "/".join(part for part in (targets[0].model, variant, chips) if part)
 
 
-def _places(target: Target, parts: Sequence[Part]) -> dict[str, Span]:
+def files_and_licence(
+    target: Target, files: Sequence[str], license_text: OutputOf | None
+) -> dict[str, Input]:
+    inputs: dict[str, Input] = {}
+    if license_text is not None:
+        inputs["license"] = license_text
+    elif target.license.file is not None:
+        inputs["license"] = SourceFiles(patterns=(target.license.file,))
+    if files:
+        inputs["files"] = SourceFiles(patterns=tuple(files))
+    return inputs
+
+
+def named_places(target: Target) -> dict[str, Span]:
     """Inputs are called after what names them."""
     named = {"files": "bundle.files", "license": "license.file"}
     own = {name: target.places[at] for name, at in named.items() if at in target.places}
+    return {**target.places, **own}
+
+
+def _places(target: Target, parts: Sequence[Part]) -> dict[str, Span]:
     told = [(part.stem, part.graph.places) for part in parts]
     lora = {f"lora-{stem}": places["lora"] for stem, places in told if "lora" in places}
-    return {**target.places, **own, **lora}
+    return {**named_places(target), **lora}
 
 
 def _contexts(parts: Sequence[Part]) -> dict[str, str]:
@@ -123,6 +139,8 @@ def _inputs(part: Part, *, is_first: bool) -> dict[str, Input]:
         inputs[f"verdict-{part.stem}"] = OutputOf(action=part.verdict, output="verdict")
     if part.packages is not None:
         inputs[f"packages-{part.stem}"] = OutputOf(action=part.packages, output="device")
+    for number, built in enumerate(part.on_device):
+        inputs[f"packages-{part.stem}-{number}"] = OutputOf(action=built, output="library")
     for chip, verdict in part.singles.items():
         inputs[f"verdict-{part.stem}-{chip}"] = OutputOf(action=verdict, output="verdict")
     if part.traced is not None:
@@ -150,7 +168,7 @@ def _params(targets: Sequence[Target], parts: Sequence[Part]) -> dict[str, Json]
         "license": {"spdx": first.license.spdx, "redistribute": first.license.redistribute},
         "chips": [_chip(chip) for chip in _chips(targets)],
         "toolchain": first.toolchain,
-        "folder": _folder(first.recipe) if any(t.bundle.files for t in targets) else "",
+        "folder": recipe_folder(first.recipe) if any(t.bundle.files for t in targets) else "",
         "graphs": {
             part.stem: {**_graph(part, first.toolchain), "context": contexts[part.compiled]}
             for part in parts
@@ -169,14 +187,17 @@ def _chip(chip: Chip) -> dict[str, Json]:
     }
 
 
-def _folder(recipe: str) -> str:
+def recipe_folder(recipe: str) -> str:
     folder = PurePosixPath(recipe).parent.as_posix()
     return "" if folder == "." else folder
 
 
 def _graph(part: Part, toolchain: str) -> dict[str, Json]:
     run_time = ortqnn.run_time_options(part.graph) if toolchain == ortqnn.NAME else {}
-    sdk = {"htp": qairt_htp.run_part(part.graph)} if is_sdk(toolchain) else {}
+    sdk: dict[str, Json] = {}
+    if is_sdk(toolchain):
+        sdk["sdk"] = sdk_part(part.graph)
+    device = device_part(part.graph) if is_sdk(toolchain) else {}
     return {
         "graph": part.graph.name,
         "variant": part.variant,
@@ -184,8 +205,9 @@ def _graph(part: Part, toolchain: str) -> dict[str, Json]:
         "source": source_facts(part.graph.source),
         "run": {
             **run_part(part.graph, run_time, dict(usual_adapter(part.graph, part.stem))),
-            **sdk,
+            **device,
         },
+        **sdk,
         **adapters(part.graph, part.stem),
         "ranges": _ranges(part.graph),
         "prepared": part.prepared,

@@ -120,9 +120,9 @@ def _inputs(members: Sequence[Member]) -> dict[str, Input]:
         behind = "" if len(members) == 1 else f"-{member.stem}"
         if member.library is not None:
             inputs[f"library{behind}"] = OutputOf(action=member.library, output="library")
-            continue
-        inputs[f"model{behind}"] = OutputOf(action=member.converted, output="model")
-        inputs[f"names{behind}"] = OutputOf(action=member.prepared, output="names")
+        else:
+            inputs[f"model{behind}"] = OutputOf(action=member.converted, output="model")
+            inputs[f"names{behind}"] = OutputOf(action=member.prepared, output="names")
         if member.packages is not None:
             inputs[f"packages{behind}"] = OutputOf(action=member.packages, output="here")
     return inputs

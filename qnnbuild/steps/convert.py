@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from qnnbuild.actions.action import Action, Input, OutputOf, SourceFiles
 from qnnbuild.model.recipe import Graph, Target
+from qnnbuild.model.sdks import is_sdk
 from qnnbuild.toolchains.work import Toolchain
 
 
@@ -26,6 +27,8 @@ def convert(
         inputs["encodings"] = SourceFiles(patterns=(quantization.encodings,))
     if quantization is not None and (quantization.sixteen_bit_nodes or quantization.float_nodes):
         inputs["names"] = OutputOf(action=prepared, output="names")  # patterns are in users' names
+    if is_sdk(target.toolchain) and (definitions := _definitions(graph)):
+        inputs["definitions"] = SourceFiles(patterns=definitions)
     return Action(
         name=name,
         step="convert",
@@ -42,3 +45,8 @@ def convert(
         group=target.model,
         about=f"{graph.name} as {graph.precision}",
     )
+
+
+def _definitions(graph: Graph) -> tuple[str, ...]:
+    """The XML of operators of the user's own, without which the SDK's converter refuses them."""
+    return tuple(dict.fromkeys(package.xml for package in graph.op_packages if package.xml))

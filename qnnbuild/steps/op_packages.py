@@ -1,17 +1,31 @@
-"""packages: the user's libraries for operators of their own, checked before anything loads them."""
+"""Operators of the user's own.
+
+packages checks their libraries before anything loads them; where a recipe has sources, skeleton and
+op-package build them first.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from qnnbuild.actions.action import Action, SourceFiles
+from qnnbuild.actions.action import Action, OutputOf, SourceFiles
 from qnnbuild.errors import Span
 from qnnbuild.model.recipe import Graph, Target
-from qnnbuild.toolchains.work import Toolchain
+from qnnbuild.toolchains.own_packages import Built
+from qnnbuild.toolchains.work import Toolchain, Work
 
 
-def packages(target: Target, graph: Graph, toolchain: Toolchain, name: str) -> Action:
-    """Outputs "here" (what compiles), "device" (what ships), "operators" (what the XML says)."""
+def packages(
+    target: Target,
+    graph: Graph,
+    toolchain: Toolchain,
+    name: str,
+    built: Mapping[str, str] | None = None,
+) -> Action:
+    """Outputs "here" (what compiles), "device" (what ships), "operators" (what the XML says).
+
+    `built`: input → the action that builds its library.
+    """
     work = toolchain.packages(graph)
     files = [
         file
@@ -25,7 +39,13 @@ def packages(target: Target, graph: Graph, toolchain: Toolchain, name: str) -> A
         call=work.call,
         argv=work.argv,
         params=work.params,
-        inputs={"files": SourceFiles(patterns=tuple(dict.fromkeys(files)))},
+        inputs={
+            "files": SourceFiles(patterns=tuple(dict.fromkeys(files))),
+            **{
+                name: OutputOf(action=action, output="library")
+                for name, action in (built or {}).items()
+            },
+        },
         outputs=work.outputs,
         tools=work.tools,
         env=work.env,
@@ -34,6 +54,53 @@ def packages(target: Target, graph: Graph, toolchain: Toolchain, name: str) -> A
         group=target.model,
         about=f"operators of one's own in {graph.name}",
     )
+
+
+def skeleton(target: Target, graph: Graph, work: Work, package: Built, name: str) -> Action:
+    """What the SDK makes of the definition, and the user's sources are put into."""
+    return Action(
+        name=name,
+        step="skeleton",
+        call=work.call,
+        params=work.params,
+        inputs={"xml": SourceFiles(patterns=(package.xml,))},
+        outputs=work.outputs,
+        tools=work.tools,
+        passes=work.passes,
+        deadline_s=graph.deadline_s,
+        places={**_places(graph), **_said(graph, package, "xml")},
+        group=target.model,
+        about=f"skeleton of {package.stem}",
+    )
+
+
+def op_package(
+    target: Target, graph: Graph, work: Work, package: Built, *, made_of: str, name: str
+) -> Action:
+    """The package for one system; `made_of` is the action that has its skeleton."""
+    return Action(
+        name=name,
+        step="op-package",
+        call=work.call,
+        params=work.params,
+        inputs={
+            "skeleton": OutputOf(action=made_of, output="skeleton"),
+            "sources": SourceFiles(patterns=package.sources),
+        },
+        outputs=work.outputs,
+        tools=work.tools,
+        passes=work.passes,
+        deadline_s=graph.deadline_s,
+        places={**_places(graph), **_said(graph, package, "sources")},
+        group=target.model,
+        about=f"{package.stem} by make {work.params['target']}",
+    )
+
+
+def _said(graph: Graph, package: Built, key: str) -> dict[str, Span]:
+    """An input is called like the key that names it."""
+    at = graph.places.get(f"op_packages.{package.ops[0]}.{key}")
+    return {} if at is None else {key: at}
 
 
 def _places(graph: Graph) -> Mapping[str, Span]:

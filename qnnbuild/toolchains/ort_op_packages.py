@@ -10,16 +10,18 @@ operator's domain before the plugin is registered; the documentation of 2.4.0 ha
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import PurePosixPath
 
-from qnnbuild.errors import Problem, Span
+from qnnbuild.errors import Problem
 from qnnbuild.model.recipe import Graph, OpPackage
-from qnnbuild.toolchains.work import Work
-
-TARGET_HERE = "CPU"
-DEVICE_TARGETS = ("CPU", "HTP")
-DEVICE_FOLDER = "op_packages"
-"""Below a bundle: both libraries of a package have one name, as the SDK makes them."""
+from qnnbuild.toolchains.own_packages import (
+    DEVICE_TARGETS,
+    TARGET_HERE,
+    file_here,
+    name_problems,
+    on_device,
+    place,
+    source_problems,
+)
 
 NO_DUMPS = {
     "dlc": "QNN's IR backend registers no packages",
@@ -27,47 +29,28 @@ NO_DUMPS = {
 }
 """Seen: QNN_COMMON_ERROR_NOT_SUPPORTED, and backendValidateOpConfig with error 4005."""
 
-SOURCES = (
-    "Qualcomm's SDK builds them: qnn-op-package-generator -p XML -o DIR, the code into src/ops/, "
-    "make htp_x86, htp_aarch64 and htp_v79; then library: and on_device:"
+BY_HAND = (
+    "built_with: an SDK that qnnbuild.yaml declares, as qairt-2.40; or by hand: "
+    "qnn-op-package-generator -p XML -o DIR, the code into src/ops/, make htp_x86, htp_aarch64 and "
+    "htp_v79; then library: and on_device:"
 )
-
-
-def packages_work(graph: Graph) -> Work:
-    return Work(
-        call="qnnbuild.work.op_packages:packages",
-        params={
-            "packages": [
-                {
-                    "op": package.op,
-                    "interface": package.interface,
-                    "library": package.library,
-                    "on_device": dict(package.on_device),
-                    "xml": package.xml,
-                }
-                for package in graph.op_packages
-            ]
-        },
-        outputs=("here", "device", "operators"),
-        tools=("package:pyelftools",),
-    )
 
 
 def option_here(graph: Graph) -> str:
     """The option's text for a compile, which has the libraries beside its model."""
     return ",".join(
-        f"{package.op}:./{_name(package.library)}:{package.interface}:{TARGET_HERE}"
+        f"{package.op}:./{file_here(package)}:{package.interface}:{TARGET_HERE}"
         for package in graph.op_packages
-        if package.library is not None
+        if file_here(package)
     )
 
 
 def option_on_device(graph: Graph) -> str:
     """The option's text for an app, whose folder is the bundle's."""
     return ",".join(
-        f"{package.op}:./{DEVICE_FOLDER}/{target.lower()}/{_name(file)}:{package.interface}:{target}"
+        f"{package.op}:./{file}:{package.interface}:{target}"
         for package in graph.op_packages
-        for target, file in sorted(package.on_device.items())
+        for target, file in on_device(package).items()
     )
 
 
@@ -76,30 +59,33 @@ def op_package_problems(graph: Graph) -> Iterator[Problem]:
         yield from _incomplete(graph, package)
     if graph.op_packages:
         yield from _no_dump(graph)
-        yield from _one_name_for_two(graph)
+        yield from source_problems(graph)
+        yield from name_problems(graph)
         yield from _nothing_computes_it(graph)
 
 
 def _incomplete(graph: Graph, package: OpPackage) -> Iterator[Problem]:
-    at = _at(graph, package)
+    at = place(graph, package)
     if package.sources:
-        yield Problem(
-            message=f"the sources of '{package.op}' cannot be built: the toolchain ort is made of "
-            "packages from PyPI, and none has the SDK's headers",
-            at=graph.places.get(f"op_packages.{package.op}.sources", at),
-            hint=SOURCES,
-        )
-    elif package.library is None:
+        if package.built_with is None:
+            yield Problem(
+                message=f"the sources of '{package.op}' cannot be built: the toolchain ort is made "
+                "of packages from PyPI, and none has the SDK's headers",
+                at=place(graph, package, "sources"),
+                hint=BY_HAND,
+            )
+        return
+    if package.library is None:
         yield Problem(
             message=f"'{package.op}' has no library, and nothing compiles it without",
             at=at,
-            hint="library: the package built for x86-64 Linux (make htp_x86)",
+            hint="library: the package built for x86-64 Linux (make htp_x86), or sources:",
         )
     missing = [target for target in DEVICE_TARGETS if target not in package.on_device]
-    if missing and not package.sources:
+    if missing:
         yield Problem(
             message=f"no device can run '{package.op}': on_device: lacks {' and '.join(missing)}",
-            at=graph.places.get(f"op_packages.{package.op}.on_device", at),
+            at=place(graph, package, "on_device"),
             hint="on_device: {CPU: what arm64 registers (make htp_aarch64), HTP: what the Hexagon "
             "computes (make htp_v79)}",
         )
@@ -113,21 +99,6 @@ def _no_dump(graph: Graph) -> Iterator[Problem]:
                 at=graph.places.get(f"dumps.{dump}", graph.places.get("dumps")),
                 hint="op_trace, qnn_graph and input_graph can",
             )
-
-
-def _one_name_for_two(graph: Graph) -> Iterator[Problem]:
-    """Libraries lie in one folder when they are loaded."""
-    for where in ("here", *DEVICE_TARGETS):
-        taken: dict[str, str] = {}
-        for package in graph.op_packages:
-            file = package.library if where == "here" else package.on_device.get(where)
-            if file is not None and taken.setdefault(_name(file), file) != file:
-                yield Problem(
-                    message=f"two libraries are called '{_name(file)}'",
-                    at=_at(graph, package),
-                    facts=(("first", taken[_name(file)]), ("and", file)),
-                    hint="give one of them another name: they lie in one folder",
-                )
 
 
 def _nothing_computes_it(graph: Graph) -> Iterator[Problem]:
@@ -149,11 +120,3 @@ def _nothing_computes_it(graph: Graph) -> Iterator[Problem]:
             hint="verify: {inputs: …, reference: …} with recorded answers, or verify: "
             "{chips: none}",
         )
-
-
-def _at(graph: Graph, package: OpPackage) -> Span | None:
-    return graph.places.get(f"op_packages.{package.op}", graph.places.get("op_packages"))
-
-
-def _name(file: str | None) -> str:
-    return PurePosixPath(file or "").name

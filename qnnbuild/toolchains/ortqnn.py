@@ -15,13 +15,13 @@ from qnnbuild.toolchains.ort_op_packages import (
     op_package_problems,
     option_here,
     option_on_device,
-    packages_work,
 )
 from qnnbuild.toolchains.ort_option_checks import option_problems, says, spelling, usual
 from qnnbuild.toolchains.ort_options import BY_NAME, Scope
 from qnnbuild.toolchains.ort_precisions import precision_problems, searchable
 from qnnbuild.toolchains.ort_run import run_problems
 from qnnbuild.toolchains.ort_sharing import sharing_problems
+from qnnbuild.toolchains.own_packages import packages_work
 from qnnbuild.toolchains.work import Work
 
 NAME = "ort"

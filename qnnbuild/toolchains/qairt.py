@@ -13,11 +13,21 @@ from qnnbuild.errors import Problem
 from qnnbuild.model.recipe import Chip, ContextOptions, Graph, RunOptions
 from qnnbuild.model.sdk_systems import ANDROID, HOST, System
 from qnnbuild.model.sdks import Sdk
+from qnnbuild.toolchains.own_packages import Built, packages_work
 from qnnbuild.toolchains.qairt_convert import command, precision_problems
+from qnnbuild.toolchains.qairt_extensions import compile_extensions
 from qnnbuild.toolchains.qairt_htp import compile_part, reads_back
 from qnnbuild.toolchains.qairt_names import name_problems, names_of
+from qnnbuild.toolchains.qairt_op_packages import (
+    building_problems,
+    built_work,
+    op_package_problems,
+    registered_here,
+    skeleton_work,
+)
 from qnnbuild.toolchains.qairt_option_checks import option_problems
 from qnnbuild.toolchains.qairt_options import CONVERTER, data, given, has
+from qnnbuild.toolchains.qairt_sharing import sharing_problems
 from qnnbuild.toolchains.qairt_systems import system_problems, systems_of
 from qnnbuild.toolchains.work import Work
 
@@ -51,6 +61,7 @@ class Qairt:
         yield from self._not_for_it(graph, context or ContextOptions())
         yield from precision_problems(graph, chip, self.version)
         yield from option_problems(graph, chip, self.version)
+        yield from op_package_problems(graph, self.name)
         since = data().arch_since.get(chip.arch, "")
         if not has(self.version, since):
             yield Problem(
@@ -68,7 +79,6 @@ class Qairt:
         said = (
             ("backend", graph.backend != "htp", "leave it out: the SDK compiles for the HTP"),
             ("cpu_fallback", graph.cpu_fallback != "refuse", "leave it out: all runs on the NPU"),
-            ("op_packages", bool(graph.op_packages), "toolchain: ort takes them"),
             ("lora", graph.lora is not None, "toolchain: ort takes adapters"),
             ("run", graph.run != RunOptions(), "options: {qairt: {htp: {perf_profile: burst}}}"),
             ("context.embed", context.embed, no_onnx),
@@ -85,7 +95,16 @@ class Qairt:
         return graph
 
     def packages(self, graph: Graph) -> Work:
-        raise ValueError(f"{self.name} takes no operators of one's own")
+        return packages_work(graph)
+
+    def skeleton(self, package: Built) -> Work:
+        return skeleton_work(self.sdk, package, f"{SDK_TOOL}:{self.name}")
+
+    def built(self, package: Built, target: str) -> Work:
+        return built_work(self.sdk, package, target, f"{SDK_TOOL}:{self.name}")
+
+    def building_problems(self, graph: Graph, package: Built) -> Iterable[Problem]:
+        return building_problems(self.sdk, graph, package)
 
     def convert(self, graph: Graph) -> Work:
         return Work(
@@ -112,15 +131,7 @@ class Qairt:
         return self._compile({graph.name: graph}, chip)
 
     def sharing_problems(self, graphs: Sequence[Graph]) -> Iterable[Problem]:
-        """A context tells its graphs apart by names, which are made before the variants differ."""
-        names = [names_of(graph).graph for graph in graphs]
-        twice = next((name for name in names if names.count(name) > 1), None)
-        if twice is not None:
-            yield Problem(
-                message=f"two graphs of one binary would be called '{twice}'",
-                at=graphs[0].places.get("graph"),
-                hint="context: {share_weights: graphs}",
-            )
+        yield from sharing_problems(graphs)
 
     def shared(self, graphs: Mapping[str, Graph], chip: Chip, context: ContextOptions) -> Work:
         return self._compile(graphs, chip)
@@ -158,14 +169,17 @@ class Qairt:
         ]
         together = list(graphs.values())
         htp = compile_part(together, chip, self.version, shared=len(together) > 1)
+        around = compile_extensions(together)
         return Work(
             call="qnnbuild.work.qairt_context:context",
             params={
                 "binary": next(iter(graphs)),
                 "members": members,
                 "htp": htp,
+                **({"extensions": around} if around else {}),
                 "soc_model": chip.soc_model,
                 "arch": chip.arch,
+                **_registered(graphs),
             },
             outputs=("context", "facts"),
             tools=(self._tool("context"),),
@@ -178,6 +192,11 @@ class Qairt:
     @property
     def _passes(self) -> tuple[str, ...]:
         return (self.sdk.variable,)
+
+
+def _registered(graphs: Mapping[str, Graph]) -> dict[str, Json]:
+    text = registered_here(graphs)
+    return {"op_packages": text} if text else {}
 
 
 def _keeps_layout(graph: Graph) -> Iterator[str]:

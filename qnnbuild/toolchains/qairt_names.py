@@ -32,13 +32,25 @@ class Names:
 
 
 def names_of(graph: Graph) -> Names:
-    return Names(stem=graph.name, graph=graph.name.replace("-", "_"))
+    stem = graph.in_binary or graph.name
+    return Names(stem=stem, graph=stem.replace("-", "_"))
 
 
 def name_problems(graph: Graph, systems: Sequence[System]) -> Iterator[Problem]:
     """A name of which the SDK's tools would make something else."""
     at = graph.places.get("graph")
-    if not PLAIN.fullmatch(graph.name):
+    stem = names_of(graph).stem
+    if PLAIN.fullmatch(graph.name) and not PLAIN.fullmatch(stem):
+        variant = stem.removeprefix(f"{graph.name}-")
+        yield Problem(
+            message=f"the SDK's tools would give '{stem}' another name, which '{graph.name}' has "
+            f"in a binary that variants share",
+            at=at,
+            facts=(("variant", variant),),
+            hint="variants: small letters, digits, and single - or _; or "
+            "context: {share_weights: graphs}",
+        )
+    elif not PLAIN.fullmatch(graph.name):
         plain = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", graph.name).lower()
         plain = re.sub(r"[-_]{2,}", "_", re.sub(r"[^a-z0-9_-]", "_", plain)).strip("_-")
         plain = plain if PLAIN.fullmatch(plain) else f"graph_{plain}"
@@ -48,12 +60,12 @@ def name_problems(graph: Graph, systems: Sequence[System]) -> Iterator[Problem]:
             hint="begin with a small letter; small letters, digits, and single - or _: "
             f"graphs: {{{plain}: …}}",
         )
-    elif "lib" in graph.name:
+    elif "lib" in stem:
         for system in systems:
             if system.cuts_lib:
                 yield Problem(
                     message=f"the SDK's build for {system.name} takes 'lib' out of the name "
-                    f"'{graph.name}'",
+                    f"'{stem}'",
                     at=at,
                     hint="call the graph otherwise",
                 )

@@ -14,8 +14,8 @@ from qnnbuild.model.recipe import Graph
 
 FILE = "qairt_options.yaml"
 SET_BY = "options.qairt"
-CONVERTER, LIBRARY, HTP = "converter", "library", "htp"
-SECTIONS = (CONVERTER, LIBRARY, HTP)
+CONVERTER, LIBRARY, HTP, EXTENSIONS = "converter", "library", "htp", "extensions"
+SECTIONS = (CONVERTER, LIBRARY, HTP, EXTENSIONS)
 
 FORMS = ("switch", "bit", "number", "real", "choice", "text", "names", "pairs", "mapping")
 GEN, RUN, BOTH = "gen", "run", "both"
@@ -36,7 +36,7 @@ class Option:
     said_by: str = ""
     flag: str = ""  # of the converter; empty: two dashes and the name
     word: str = ""  # behind the flag, before the values
-    at: str = ""  # of the HTP: graphs, devices, cores, context, groupContext, memory
+    at: str = ""  # the part of a JSON file: graphs, devices, cores, context_configs, …
     writes: str = ""
     used: str = GEN
     min_arch: int | None = None

@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from qnnbuild.digest import digest_file
 from qnnbuild.work import run_bundle
+from qnnbuild.work.bundle_files import (
+    CARD,
+    LICENSE,
+    MANIFEST,
+    files_below,
+    json_of,
+    license_text,
+    move,
+    read_json,
+    take_files,
+)
 from qnnbuild.work.card import card
-from qnnbuild.work.license_text import read_license
 from qnnbuild.work.lora import take_adapters
 from qnnbuild.work.manifest import GraphFacts, manifest, manifest_text
 from qnnbuild.work.on_cpu import accounted
-from qnnbuild.work.run import Run, WorkError
+from qnnbuild.work.run import Run
 
-LICENSE = "LICENSE.txt"
-CARD = "README.md"
-MANIFEST = "manifest.json"
 RUN = "run.py"
 ITS_OPTIONS = re.compile(r"^(RUN: .*) = \{\}", re.MULTILINE)
 
@@ -30,14 +37,16 @@ def bundle(run: Run) -> None:
     _take_contexts(run, out)
     _take_packages(run, out)
     graphs = {stem: _graph(run, stem, out) for stem in run.params["graphs"]}
-    (out / LICENSE).write_text(_license(run), encoding="utf-8", newline="\n")
+    (out / LICENSE).write_text(license_text(run), encoding="utf-8", newline="\n")
     if any(name.endswith(".onnx") for graph in graphs.values() for name in graph.files):
         (out / RUN).write_text(_program(run), encoding="utf-8", newline="\n")
-    _take_files(run, out)
-    provenance = _json(run.inputs["provenance"] / "provenance.json")
+    take_files(run, out)
+    provenance = read_json(run.inputs["provenance"] / "provenance.json")
     text = card(manifest(run.params, graphs, {}, provenance))
     (out / CARD).write_text(text, encoding="utf-8", newline="\n")
-    files = {name: (digest_file(out / name), (out / name).stat().st_size) for name in _files(out)}
+    files = {
+        name: (digest_file(out / name), (out / name).stat().st_size) for name in files_below(out)
+    }
     text = manifest_text(manifest(run.params, graphs, files, provenance))
     (out / MANIFEST).write_text(text, encoding="utf-8", newline="\n")
 
@@ -47,34 +56,34 @@ def _take_contexts(run: Run, out: Path) -> None:
     for stem, graph in run.params["graphs"].items():
         if graph["context"] == stem:
             folder = run.inputs[f"context-{stem}"]
-            for file in tuple(_files(folder)):
-                _move(folder / file, out, file, f"the context of {graph['graph']}")
+            for file in tuple(files_below(folder)):
+                move(folder / file, out, file, f"the context of {graph['graph']}")
 
 
 def _take_packages(run: Run, out: Path) -> None:
     """Libraries of operators of the user's own; what several graphs have is there once."""
     for name, folder in run.inputs.items():
         if name.startswith("packages-"):
-            for file in tuple(_files(folder)):
+            for file in tuple(files_below(folder)):
                 if not (out / file).exists() or digest_file(out / file) != digest_file(
                     folder / file
                 ):
-                    _move(folder / file, out, file, f"the library '{file}'")
+                    move(folder / file, out, file, f"the library '{file}'")
 
 
 def _graph(run: Run, stem: str, out: Path) -> GraphFacts:
     context = run.params["graphs"][stem]["context"]
-    facts = _json(run.inputs[f"facts-{context}"] / f"{stem}.json")
+    facts = read_json(run.inputs[f"facts-{context}"] / f"{stem}.json")
     return GraphFacts(
         files=(*sorted(facts["files"]), *take_adapters(run, stem, out)),
-        report=_json(run.inputs[f"report-{stem}"] / "report.json"),
+        report=read_json(run.inputs[f"report-{stem}"] / "report.json"),
         facts=facts,
-        verdict=_json_of(run, f"verdict-{stem}"),
+        verdict=json_of(run, f"verdict-{stem}"),
         singles={
-            chip: _json_of(run, f"verdict-{stem}-{chip}")
+            chip: json_of(run, f"verdict-{stem}-{chip}")
             for chip in run.params["graphs"][stem].get("singles", ())
         },
-        quantization=_json_of(run, f"quantization-{stem}"),
+        quantization=json_of(run, f"quantization-{stem}"),
         **_on_cpu(run, stem, facts),
     )
 
@@ -91,7 +100,7 @@ def _on_cpu(run: Run, name: str, facts: Mapping[str, Any]) -> dict[str, Any]:
     """What the CPU runs of a graph, where an op trace tells; both sources have to say the same."""
     if f"trace-{name}" not in run.inputs:
         return {}
-    trace = _json(run.inputs[f"trace-{name}"] / "op_trace.json")
+    trace = read_json(run.inputs[f"trace-{name}"] / "op_trace.json")
     nodes, differs = accounted(facts["cpu_nodes"], trace["on_cpu"])
     if differs:
         count = "1 node" if len(differs) == 1 else f"{len(differs)} nodes"
@@ -100,58 +109,3 @@ def _on_cpu(run: Run, name: str, facts: Mapping[str, Any]) -> dict[str, Any]:
             f"op trace and ctx.onnx of '{name}' differ in {count} on the CPU: {told}", place="graph"
         )
     return {"on_cpu": nodes, "on_cpu_differs": differs}
-
-
-def _take_files(run: Run, out: Path) -> None:
-    """The recipe's more files, named as from the recipe's folder."""
-    if "files" not in run.inputs:
-        return
-    start = f"{run.params['folder']}/"
-    for name in tuple(_files(run.inputs["files"])):
-        inside = name.removeprefix(start)
-        _move(run.inputs["files"] / name, out, inside, f"'{name}'")
-
-
-def _move(path: Path, out: Path, name: str, what: str) -> None:
-    """Names that differ in case only are one file where users may unpack the bundle."""
-    taken = {file.casefold(): file for file in (*_files(out), CARD, MANIFEST)}
-    if (own := taken.get(name.casefold())) is not None:
-        raise WorkError(
-            f"{what} would overwrite the bundle's own '{own}'",
-            place="bundle.files",
-            hint="give the file another name",
-            exit_code=2,
-        )
-    (out / name).parent.mkdir(parents=True, exist_ok=True)
-    path.rename(out / name)
-
-
-def _license(run: Run) -> str:
-    spdx = run.params["license"]["spdx"]
-    if "license" not in run.inputs:
-        home = run.params["homepage"]
-        told = (
-            f"{run.params['model']} is licensed under {spdx}.\n\nSPDX-License-Identifier: {spdx}\n"
-        )
-        return told + (f"\nThe model's home: {home}\n" if home else "")
-    folder = run.inputs["license"]
-    (name,) = _files(folder)
-    return read_license(folder / name, name, place="license.file")
-
-
-def _files(folder: Path) -> Iterator[str]:
-    if folder.is_dir():
-        names = (p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file())
-        yield from sorted(names)
-
-
-def _json_of(run: Run, name: str) -> Any:
-    """The one file of an input that need not be there."""
-    if name not in run.inputs:
-        return None
-    (file,) = _files(run.inputs[name])
-    return _json(run.inputs[name] / file)
-
-
-def _json(path: Path) -> Any:
-    return json.loads(path.read_text(encoding="utf-8"))

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from qnnbuild.work.bars import limit
+from qnnbuild.work.card_qnn import (
+    how_to_run_qnn,
+    is_of_sdk,
+    of_libraries,
+    provenance_of_sdk,
+    qnn_borders,
+)
 from qnnbuild.work.card_run import how_to_run
+from qnnbuild.work.markdown import code, shape_text, table
 
 Manifest = Mapping[str, Any]
 
@@ -29,14 +36,15 @@ ELSEWHERE = {"compiled": "as it was compiled elsewhere", "genie": "as a DLC for 
 
 def card(manifest: Manifest) -> str:
     """Markdown with the front matter that model hubs read."""
+    of_sdk = is_of_sdk(manifest)
     blocks = [
         _front_matter(manifest),
         f"# {_title(manifest)}",
         *_introduction(manifest),
         "## Run it",
-        *how_to_run(manifest),
+        *(how_to_run_qnn(manifest) if of_sdk else how_to_run(manifest)),
         "## Inputs and outputs",
-        *(block for name in manifest["graphs"] for block in _borders(manifest, name)),
+        *(qnn_borders(manifest) if of_sdk else _all_borders(manifest)),
         "## Numbers",
         *_numbers(manifest),
         "## Licence",
@@ -56,13 +64,14 @@ def _front_matter(manifest: Manifest) -> str:
     chips = manifest["chips"]
     archs = dict.fromkeys(f"htp-v{chip['arch']}" for chip in chips)
     tags = ["onnx", "qnn", "qualcomm", "npu", *(chip["name"] for chip in chips), *archs]
-    lines += ["library_name: onnxruntime", f"tags: {json.dumps(tags, ensure_ascii=False)}"]
+    runtime = "qnn" if is_of_sdk(manifest) else "onnxruntime"
+    lines += [f"library_name: {runtime}", f"tags: {json.dumps(tags, ensure_ascii=False)}"]
     return "\n".join(["---", *lines, "---"])
 
 
 def _title(manifest: Manifest) -> str:
     variants = ", ".join(variant["name"] for variant in manifest["variants"])
-    chips = ", ".join(chip["name"] for chip in manifest["chips"])
+    chips = ", ".join(chip["name"] for chip in manifest["chips"]) or "any chip"
     return f"{manifest['model']}{f' ({variants})' if variants else ''} for {chips}"
 
 
@@ -70,7 +79,10 @@ def _introduction(manifest: Manifest) -> Iterator[str]:
     if manifest["description"]:
         yield manifest["description"].strip()
     facts = manifest["graphs"]
-    precisions = ", ".join(f"{_code(name)} {_made(facts[name]['precision'])}" for name in facts)
+    if not manifest["chips"]:
+        yield from of_libraries(manifest)
+        return
+    precisions = ", ".join(f"{code(name)} {_made(facts[name]['precision'])}" for name in facts)
     chips = "; ".join(map(_chip, manifest["chips"]))
     these = "this chip" if len(manifest["chips"]) == 1 else "these chips"
     on = {facts[name]["run"]["provider_options"].get("backend_type", "htp") for name in facts}
@@ -92,20 +104,20 @@ def _chip(chip: Mapping[str, Any]) -> str:
     return f"**{chip['name']}**{names}: {htp}"
 
 
+def _all_borders(manifest: Manifest) -> Iterator[str]:
+    return (block for name in manifest["graphs"] for block in _borders(manifest, name))
+
+
 def _borders(manifest: Manifest, name: str) -> Iterator[str]:
     graph = manifest["graphs"][name]
     if len(manifest["graphs"]) > 1:
         yield f"### {name}"
     rows = [
-        [way, _code(one["name"]), one["dtype"], _shape(one["shape"]), one.get("layout", "")]
+        [way, code(one["name"]), one["dtype"], shape_text(one["shape"]), one.get("layout", "")]
         for way, borders in (("input", graph["inputs"]), ("output", graph["outputs"]))
         for one in borders
     ]
-    yield _table(["", "name", "type", "shape", "layout"], rows)
-
-
-def _shape(shape: Sequence[Any]) -> str:
-    return " × ".join(map(str, shape)) or "scalar"
+    yield table(["", "name", "type", "shape", "layout"], rows)
 
 
 def _numbers(manifest: Manifest) -> Iterator[str]:
@@ -115,15 +127,15 @@ def _numbers(manifest: Manifest) -> Iterator[str]:
     for name, graph in manifest["graphs"].items():
         comparison = graph["comparison"]
         if "why_not" in comparison and graph["precision"] not in ELSEWHERE:
-            yield f"{_code(name)} was not compared with its original: {comparison['why_not']}."
+            yield f"{code(name)} was not compared with its original: {comparison['why_not']}."
         for output, found in comparison.get("outputs", {}).items():
             numbers = [f"{found['sqnr_db']} dB", f"{found['max_abs_up_to']:g}"]
-            rows.append([_code(name), _code(output), *numbers, comparison["samples"]])
+            rows.append([code(name), code(output), *numbers, comparison["samples"]])
         if graph["on_cpu"]:
             yield from _on_cpu(name, graph)
     if rows:
         yield "The graph as it was compiled against the original, both on the CPU:"
-        yield _table(["graph", "output", "SQNR", "largest error up to", "samples"], rows)
+        yield table(["graph", "output", "SQNR", "largest error up to", "samples"], rows)
 
 
 def _on_cpu(name: str, graph: Mapping[str, Any]) -> Iterator[str]:
@@ -131,12 +143,12 @@ def _on_cpu(name: str, graph: Mapping[str, Any]) -> Iterator[str]:
     kinds = ", ".join(sorted({one["operator"] for one in nodes}))
     share = graph["context"].get("cpu_share_of_multiply_adds")
     told = "" if share is None else f", {share:.2%} of the multiply-adds"
-    yield f"Nodes of {_code(name)} that run on the CPU: {len(nodes)} ({kinds}){told}."
+    yield f"Nodes of {code(name)} that run on the CPU: {len(nodes)} ({kinds}){told}."
     rows = [
-        [_code(n["node"]), n["operator"], n.get("reason") or n.get("why") or "–"]
+        [code(n["node"]), n["operator"], n.get("reason") or n.get("why") or "–"]
         for n in nodes[:SHOWN_NODES]
     ]
-    yield _table(["node", "operator", "why"], rows)
+    yield table(["node", "operator", "why"], rows)
     if len(nodes) > SHOWN_NODES:
         yield f"The other {len(nodes) - SHOWN_NODES} stand in `manifest.json`."
 
@@ -149,12 +161,12 @@ def _shared(manifest: Manifest) -> Iterator[str]:
             told.setdefault(shared["binary"], (name, shared))
     for binary, (name, shared) in told.items():
         alone = sum(shared["alone_bytes"].values())
-        names = ", ".join(map(_code, (name, *shared["with"])))
+        names = ", ".join(map(code, (name, *shared["with"])))
         who = f"{names} share their weights"
         if "chips" in manifest["graphs"][name]["context"]:
-            who = f"{', '.join(shared['with'])} share the weights of {_code(name)}"
+            who = f"{', '.join(shared['with'])} share the weights of {code(name)}"
         yield (
-            f"{who} in {_code(binary)}: {shared['bytes']:,} bytes in place "
+            f"{who} in {code(binary)}: {shared['bytes']:,} bytes in place "
             f"of {alone:,}, which is {shared['saved_bytes'] / alone:.0%} less."
         )
     if told:
@@ -168,7 +180,7 @@ def _measured(name: str, verified: Mapping[str, Any]) -> Iterator[list[str]]:
     """A row for each output of one binary that was run."""
     for output, found in verified["outputs"].items():
         shown = [_said(found.get(what)) for what in ("sqnr_db", "max_abs", "cosine")]
-        yield [_code(name), _code(output), verified["on"], *shown, _bars(verified, output)]
+        yield [code(name), code(output), verified["on"], *shown, _bars(verified, output)]
 
 
 def _verified(manifest: Manifest) -> Iterator[str]:
@@ -178,11 +190,11 @@ def _verified(manifest: Manifest) -> Iterator[str]:
         verified = graph["verified"]
         if verified is None:
             why = graph["context"].get("device_only")
-            yield f"{_code(name)}: {why}." if why else f"The binary of {_code(name)} was not run."
+            yield f"{code(name)}: {why}." if why else f"The binary of {code(name)} was not run."
             continue
         if verified["why_not"]:
             said = "cannot be" if verified.get("compared_with", True) else "was run and not"
-            yield f"{_code(name)} {said} compared: {verified['why_not']}."
+            yield f"{code(name)} {said} compared: {verified['why_not']}."
         each = {
             chip: {"on": chip, **one} for chip, one in graph.get("verified_singles", {}).items()
         }
@@ -190,14 +202,14 @@ def _verified(manifest: Manifest) -> Iterator[str]:
             rows += _measured(name, one)
         for measure, found in verified["metrics"].items():
             told = ", ".join(f"{what} {_said(value)}" for what, value in sorted(found.items()))
-            yield f"{_code(measure)} of {_code(name)}: {told}."
+            yield f"{code(measure)} of {code(name)}: {told}."
     if rows:
         yield (
             "The compiled binary, run on the host's emulator of the chip, against the original "
             "model on the CPU:"
         )
         head = ["graph", "output", "run as", "SQNR dB", "largest error", "cosine", "bar"]
-        yield _table(head, rows)
+        yield table(head, rows)
 
 
 def _bars(verified: Mapping[str, Any], output: str) -> str:
@@ -228,7 +240,8 @@ def _said(value: Any) -> str:
 
 
 def _license(manifest: Manifest) -> str:
-    told = f"{manifest['license']['spdx']}; the text is in LICENSE.txt."
+    file = "LICENSE" if "archive" in manifest else "LICENSE.txt"
+    told = f"{manifest['license']['spdx']}; the text is in {file}."
     if not manifest["license"]["redistribute"]:
         told += " **This bundle may not be passed on to others.**"
     return told
@@ -236,18 +249,19 @@ def _license(manifest: Manifest) -> str:
 
 def _provenance(manifest: Manifest) -> Iterator[str]:
     rows = [
-        [_code(name), ", ".join(f"{key} {_code(_plain(value))}" for key, value in _source(graph))]
+        [code(name), ", ".join(f"{key} {code(_plain(value))}" for key, value in _source(graph))]
         for name, graph in manifest["graphs"].items()
     ]
-    yield _table(["graph", "from"], rows)
+    yield table(["graph", "from"], rows)
     toolchain = manifest["toolchain"]
-    tools = [[_code(name), _code(said)] for name, said in sorted(toolchain["tools"].items())]
+    tools = [[code(name), code(said)] for name, said in sorted(toolchain["tools"].items())]
     builds = {graph["context"].get("sdk_build") for graph in manifest["graphs"].values()}
-    tools += [["SDK build, as the binary says", _code(said)] for said in sorted(builds - {None})]
+    tools += [["SDK build, as the binary says", code(said)] for said in sorted(builds - {None})]
     graphs = manifest["graphs"].values()
     here = [graph for graph in graphs if graph["precision"] not in ELSEWHERE]
-    yield f"{'Compiled' if here else 'Wrapped'} by the toolchain {_code(toolchain['name'])}:"
-    yield _table(["tool", "version and digest"], tools)
+    yield f"{'Compiled' if here else 'Wrapped'} by the toolchain {code(toolchain['name'])}:"
+    yield table(["tool", "version and digest"], tools)
+    yield from provenance_of_sdk(manifest)
     yield (
         "`manifest.json` has the sha256 of every file and, for each action that led here, its key, "
         "its tools and the digests of what it took and made."
@@ -260,19 +274,3 @@ def _source(graph: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
 
 def _plain(value: Any) -> str:
     return " ".join(map(str, value)) if isinstance(value, list) else str(value)
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(map(_cell, line)) + " |" for line in lines)
-
-
-def _cell(text: str) -> str:
-    return re.sub(r"\s+", " ", text).replace("|", "\\|")
-
-
-def _code(text: str) -> str:
-    """A code span, also of a text with backticks in it."""
-    longest = max((len(run) for run in re.findall("`+", text)), default=0)
-    fence = "`" * (longest + 1)
-    return f"{fence} {text} {fence}" if longest else f"`{text}`"

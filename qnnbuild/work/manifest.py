@@ -95,6 +95,8 @@ def _graph(
         # what an app gives the runtime: options of the provider, the session, each run, and dynamic
         "run": graph["run"],
         **told_of(graph),
+        # of Qualcomm's SDK: the graph's name in the binary, and the converter's words
+        **({"sdk": graph["sdk"]} if "sdk" in graph else {}),
         "on_cpu": _on_cpu(facts),
         "on_cpu_differs": list(facts.on_cpu_differs),
         "context": dict(facts.facts),

@@ -35,17 +35,18 @@ MOST_NAMES = 6
 def packages(run: Run) -> None:
     """Input "files" → outputs "here" (libraries that compile), "device", "operators".
 
-    `params`: {packages: [{op, interface, library, on_device, xml}]}, files by their paths.
+    `params`: {packages: [{op, interface, library, on_device, xml}]}, files by their paths; what was
+    built has `built`, the input that it is in.
     """
     known: dict[str, Any] = {}
     for package in run.params["packages"]:
         place = f"op_packages.{package['op']}"
         facts = _library(run, package, package["library"], f"{place}.library", HERE)
         _check_start(facts, package, f"{place}.library")
-        _take(run, package["library"], run.outputs["here"])
+        _take(run, package, package["library"], run.outputs["here"])
         for target, file in package["on_device"].items():
             _library(run, package, file, f"{place}.on_device.{target}", DEVICE[target])
-            _take(run, file, run.outputs["device"] / "op_packages" / target.lower())
+            _take(run, package, file, run.outputs["device"] / "op_packages" / target.lower())
         known[package["op"]] = _definition(run, package, f"{place}.xml")
     text = json.dumps(known, indent=1, ensure_ascii=False, sort_keys=True)
     (run.outputs["operators"] / OPERATORS).write_text(text + "\n", encoding="utf-8")
@@ -54,7 +55,7 @@ def packages(run: Run) -> None:
 def _library(run: Run, package: Mapping[str, Any], file: str, place: str, machine: str) -> ElfFacts:
     name = Path(file).name
     try:
-        facts = read_elf((run.inputs["files"] / file).read_bytes())
+        facts = read_elf(_place(run, package, file).read_bytes())
     except FormatError as error:
         raise _bad(f"the library '{name}' of '{package['op']}' is {error}", place) from None
     if facts.machine != machine:
@@ -116,9 +117,14 @@ def _definition(run: Run, package: Mapping[str, Any], place: str) -> dict[str, A
     return asdict(one)
 
 
-def _take(run: Run, file: str, folder: Path) -> None:
+def _take(run: Run, package: Mapping[str, Any], file: str, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(run.inputs["files"] / file, folder / Path(file).name)
+    shutil.copyfile(_place(run, package, file), folder / Path(file).name)
+
+
+def _place(run: Run, package: Mapping[str, Any], file: str) -> Path:
+    """A file of the repo, or what was built of its sources."""
+    return run.inputs[package.get("built", "files")] / file
 
 
 def _some(names: list[str]) -> str:

@@ -13,10 +13,15 @@ from pathlib import Path
 from typing import Any
 
 from qnnbuild.digest import digest_file
-from qnnbuild.formats.context_binary import may_be_context_binary, read_context_binary
+from qnnbuild.formats.context_binary import (
+    ContextFacts,
+    may_be_context_binary,
+    read_context_binary,
+)
 from qnnbuild.formats.context_json import BorderTensor, ReadContext, ReadGraph, read_context_json
 from qnnbuild.formats.format_error import FormatError
 from qnnbuild.formats.sdk_yaml import same_version
+from qnnbuild.work.qairt_border import border
 from qnnbuild.work.qairt_sdk import HOST, Ended, Sdk, run_tool, sdk_here, version_of
 from qnnbuild.work.run import Run, WorkError
 
@@ -39,31 +44,32 @@ def context(run: Run) -> None:
     """Inputs "library", or "library-<stem>" of each, → outputs "context" and "facts".
 
     `params`: binary (its stem), members ([{stem, graph, reads_back}], in order), htp (what its own
-    file says), soc_model, arch.
+    file says), extensions (what stands around it), soc_model, arch.
     """
     sdk = sdk_here()
     members: Sequence[Mapping[str, Any]] = run.params["members"]
-    _write_files(sdk, run.params["htp"])
+    _write_files(sdk, run.params["htp"], run.params.get("extensions", {}))
     binary = run.params["binary"]
     argv = [GENERATOR, "--backend", f"{LIBRARIES}/libQnnHtp.so"]
     argv += ["--model", ",".join(_library(run, member["stem"]) for member in members)]
     argv += ["--output_dir", "{out.context}", "--binary_file", binary]
     argv += ["--config_file", (FOLDER / OUTER).as_posix()]
+    argv += ["--op_packages", run.params["op_packages"]] if "op_packages" in run.params else []
     ended = run_tool(run, sdk, argv)
     path = run.outputs["context"] / f"{binary}.bin"
     _check_said(ended, path)
     found = _read_back(run, sdk, path)
     _check(run, found, ended, version_of(sdk))
     own = _own_reading(path, ended)
-    if own is not None and own.get("arch") not in (None, run.params["arch"]):
-        raise _not_applied(ended, [("HTP", f"v{own['arch']}, asked for v{run.params['arch']}")])
+    if own is not None and (wrong := [*_own_wrong(run.params, own, version_of(sdk))]):
+        raise _not_applied(ended, wrong)
     for member in members:
         facts = _facts(run, member, found, path)
         text = json.dumps(facts, indent=1, ensure_ascii=False, sort_keys=True)
         (run.outputs["facts"] / f"{member['stem']}.json").write_text(text + "\n", encoding="utf-8")
 
 
-def _write_files(sdk: Sdk, htp: Mapping[str, Any]) -> None:
+def _write_files(sdk: Sdk, htp: Mapping[str, Any], around: Mapping[str, Any]) -> None:
     """Two files: the HTP's own, and the one that names it, by absolute paths.
 
     A relative one is looked for from wherever the tool runs, and its absence told by nobody.
@@ -75,7 +81,8 @@ def _write_files(sdk: Sdk, htp: Mapping[str, Any]) -> None:
         "backend_extensions": {
             "shared_library_path": str(sdk.root / "lib" / HOST / EXTENSIONS),
             "config_file_path": str(inner),
-        }
+        },
+        **around,
     }
     (FOLDER / OUTER).write_text(json.dumps(outer, indent=4) + "\n", encoding="utf-8")
 
@@ -120,16 +127,37 @@ def _read_back(run: Run, sdk: Sdk, path: Path) -> ReadContext:
         ) from None
 
 
-def _own_reading(path: Path, ended: Ended) -> dict[str, Any] | None:
+def _own_reading(path: Path, ended: Ended) -> ContextFacts | None:
     """What our own reader finds; None for a form that it does not know."""
     data = memoryview(path.read_bytes())
     if not may_be_context_binary(data):
         return None
     try:
-        facts = read_context_binary(data)
+        return read_context_binary(data)
     except FormatError as error:
         raise ended.failure(f"{path.name} is not whole: {error}", exit_code=NOT_GOOD) from None
-    return {"arch": facts.arch, "vtcm_mb": facts.vtcm_mb, "sdk_build": facts.sdk_build}
+
+
+def _own_wrong(
+    params: Mapping[str, Any], own: ContextFacts, version: str
+) -> Iterator[tuple[str, str]]:
+    """The binary's own bytes, where the utility may only say what it was told. None: not in it."""
+    if own.arch not in (None, params["arch"]):
+        yield "HTP in the file", f"v{own.arch}, asked for v{params['arch']}"
+    wanted = sorted(member["graph"] for member in params["members"])
+    inside = sorted(graph.name for graph in own.graphs)
+    if inside and inside != wanted:
+        yield "graphs in the file", f"{', '.join(inside)}, asked for {', '.join(wanted)}"
+    if own.sdk_build is not None and not same_version(version, own.sdk_build):
+        yield "SDK in the file", f"{own.sdk_build}, asked for {version}"
+    for name, found in (("O", _whole(own.settings.get("O"))), ("vtcm_mb", own.vtcm_mb)):
+        asked = sorted({member["reads_back"][name] for member in params["members"]})
+        if found is not None and asked != [found]:
+            yield f"{name} in the file", f"{found:g}, asked for {', '.join(map(str, asked))}"
+
+
+def _whole(text: str | None) -> int | None:
+    return int(text) if text is not None and text.isdecimal() else None
 
 
 def _check(run: Run, found: ReadContext, ended: Ended, version: str) -> None:
@@ -189,7 +217,8 @@ def _v(arch: int | None) -> str:
 
 
 def _facts(run: Run, member: Mapping[str, Any], found: ReadContext, path: Path) -> dict[str, Any]:
-    graph = _graph_of(found, member["graph"])
+    graph, net = _graph_of(found, member["graph"]), _net(run, member["stem"])
+    orders = {one["name"]: one.get("order") for way in border(net).values() for one in way}
     return {
         "graph": member["graph"],
         "chip": {
@@ -206,24 +235,24 @@ def _facts(run: Run, member: Mapping[str, Any], found: ReadContext, path: Path) 
         "options": run.params["htp"],
         "embedded": False,
         "graphs_in_binary": [one.name for one in found.graphs],
-        "nodes": _nodes(run, member["stem"]),
+        "nodes": len(net.get("graph", {}).get("nodes", {})),  # as the converter made them
         "cpu_nodes": [],
-        "inputs": [_tensor(one) for one in graph.inputs],
-        "outputs": [_tensor(one) for one in graph.outputs],
+        "inputs": [_tensor(one, orders.get(one.name)) for one in graph.inputs],
+        "outputs": [_tensor(one, orders.get(one.name)) for one in graph.outputs],
         "files": {path.name: {"digest": digest_file(path), "size": path.stat().st_size}},
     }
 
 
-def _nodes(run: Run, stem: str) -> int:
-    """How many the converter made."""
+def _net(run: Run, stem: str) -> dict[str, Any]:
+    """What the converter tells of the graph."""
     folder = run.inputs[_input_of(run, stem)]
     (path,) = folder.glob("*_net.json")
-    net = json.loads(path.read_text(encoding="utf-8"))
-    return len(net.get("graph", {}).get("nodes", {}))
+    net: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return net
 
 
-def _tensor(one: BorderTensor) -> dict[str, Any]:
+def _tensor(one: BorderTensor, order: list[int] | None) -> dict[str, Any]:
     told: dict[str, Any] = {"name": one.name, "dtype": one.dtype, "shape": list(one.shape)}
     if one.scale is not None:
         told |= {"scale": one.scale, "offset": one.offset}
-    return told
+    return told | ({"order": order} if order is not None else {})

@@ -13,6 +13,7 @@ from qnnbuild.formats.elf_file import read_elf
 from qnnbuild.formats.elf_pages import page_bytes
 from qnnbuild.formats.format_error import FormatError
 from qnnbuild.formats.sdk_yaml import same_version
+from qnnbuild.work.qairt_border import border
 from qnnbuild.work.qairt_sdk import HOST, Ended, Sdk, run_tool, sdk_here, version_of
 from qnnbuild.work.run import Run, WorkError
 
@@ -55,6 +56,7 @@ def library(run: Run) -> None:
     }
     if target == HOST:
         net = run.inputs["model"] / f"{stem}_net.json"
+        facts["border"] = border(json.loads(net.read_text(encoding="utf-8")))
         shutil.copyfile(net, run.outputs["library"] / net.name)
     text = json.dumps(facts, indent=1, sort_keys=True)
     (run.outputs["facts"] / "library.json").write_text(text + "\n", encoding="utf-8")

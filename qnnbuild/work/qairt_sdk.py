@@ -20,7 +20,7 @@ from qnnbuild.work.qairt_hints import hint_of, told_lines
 from qnnbuild.work.run import Run, WorkError
 
 VARIABLE = "QNNBUILD_SDK_"
-"""Begins the name of the variable that says where the SDK is: JSON with root, python and ndk."""
+"""Begins the name of the variable with the SDK's place: JSON with root, python, ndk and hexagon."""
 
 HOST = "x86_64-linux-clang"
 HOST_PATH = ("/usr/local/bin", "/usr/bin", "/bin")
@@ -31,7 +31,10 @@ BEFORE = ("qnnbuild shell {action}", "./again")
 """A tool works among files that the action makes: so it is done first, in a folder like its own."""
 
 USUAL_HINT = "the lines under 'by hand' repeat it, in a folder with its inputs"
-TOLD = ("PATH", "LD_LIBRARY_PATH", "PYTHONPATH", "QNN_SDK_ROOT", "LDFLAGS")
+TOLD = (
+    *("PATH", "LD_LIBRARY_PATH", "PYTHONPATH", "QNN_SDK_ROOT", "LDFLAGS"),
+    *("HEXAGON_SDK_ROOT", "ANDROID_NDK_ROOT"),
+)
 """What of the environment a command by hand needs."""
 
 
@@ -40,6 +43,7 @@ class Sdk:
     root: Path
     python: Path
     ndk: Path | None
+    hexagon: Path | None = None
     cross: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """For each further system the folders of a compiler, by the variables that name them."""
 
@@ -56,6 +60,7 @@ class Sdk:
             "QAIRT_SDK_ROOT": str(root),
             "SNPE_ROOT": str(root),
             **({"ANDROID_NDK_ROOT": str(self.ndk)} if self.ndk else {}),
+            **({"HEXAGON_SDK_ROOT": str(self.hexagon)} if self.hexagon else {}),
             "HOME": str(Path("home").resolve()),
             "TMPDIR": str(Path("tmp").resolve()),
             "LANG": "C.UTF-8",
@@ -72,11 +77,12 @@ def sdk_here(environ: Mapping[str, str] = os.environ) -> Sdk:
     if told is None:
         raise WorkError("this action was given no SDK", place="toolchain")
     given = json.loads(told)
-    ndk = given["ndk"]
+    ndk, hexagon = given["ndk"], given.get("hexagon")
     return Sdk(
         root=Path(given["root"]),
         python=Path(given["python"]),
         ndk=Path(ndk) if ndk else None,
+        hexagon=Path(hexagon) if hexagon else None,
         cross=given.get("cross", {}),
     )
 

@@ -36,7 +36,7 @@ def test_two_lengths_for_four_chips_are_two_converts_four_libraries_and_eight_co
         "convert": 2,
         "library": 4,
         "context": 8,
-        "bundle": 8,
+        "bundle": 10,  # those of libraries are for any chip
     }
 
 
@@ -193,6 +193,27 @@ def test_graphs_that_share_weights_are_one_binary_with_settings_each(fresh: SdkR
     assert [(c["settings"]["O"], c["chip"]["vtcm_mb"]) for c in told.values()] == [(3, 8), (2, 4)]
     assert graphs["enc"]["quantization"]["layouts"]["x"] == [0, 2, 1]
     assert told["enc"]["inputs"][0]["shape"] == [1, 8, 6]
+
+
+def test_variants_share_a_binary_in_which_each_has_its_name(fresh: SdkRepo):
+    recipe = fresh.root / "recipes/sense.yaml"
+    fresh.sense(chips="SM8750")
+    recipe.write_text(f"{recipe.read_text()}context: {{share_weights: variants}}\n")
+
+    done = fresh.doit()
+    manifests = list((fresh.root / "build/sense").rglob("manifest.json"))
+
+    assert done.code == 0, done.err
+    assert steps(done)["context"] == 1
+    (graphs,) = (json.loads(path.read_text())["graphs"] for path in manifests)
+    assert {name: (one["graph"], one["variant"]) for name, one in graphs.items()} == {
+        "model-6": ("model", "6"),
+        "model-10": ("model", "10"),
+    }
+    for one in graphs.values():
+        assert one["context"]["graphs_in_binary"] == ["model_6", "model_10"]
+    libraries = sorted(path.name for path in (fresh.root / "build").rglob("*.so"))
+    assert libraries in ([], ["libmodel-10.so", "libmodel-6.so"])
 
 
 def test_a_library_for_small_pages_is_refused_for_android(fresh: SdkRepo, tmp_path: Path):

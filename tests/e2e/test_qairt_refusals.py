@@ -49,6 +49,7 @@ graphs:
     inputs: {x: {layout: NTF}}
     precision: w8a8
     calibration: {random: 1}
+    options: {qairt: {extensions: {context_priority: high, graph_priority: low}}}
 """
 
 
@@ -177,6 +178,8 @@ def test_a_compile_that_fails_leaves_the_bundle_of_before(shipped):
 
     assert fails.code == 4
     assert "by hand:    qnnbuild shell context/late/model@SM8750" in fails.out
+    run = json.loads(before["SM8750/manifest.json"])["graphs"]["model"]["run"]
+    assert run["extensions"]["graph_configs"] == [{"graph_name": "model", "graph_priority": "low"}]
     assert failed == before
     assert list((Path(repo.env["QNNBUILD_STORE"]) / "tmp").iterdir()) == []
     assert works.code == 0, works.err

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import re
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -11,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from qnnbuild.actions.action import Action
-from qnnbuild.model.recipe import Graph, Target
+from qnnbuild.model.recipe import ExportSource, Graph, Target
 from qnnbuild.session import Session, open_session
 from qnnbuild.toolchains.qairt_htp import compile_part, run_part
 from qnnbuild.toolchains.qairt_names import names_of
@@ -160,6 +162,28 @@ def _behind_the_paths(action: Action) -> str:
     )
     assert found, words
     return re.sub(r"--input_list \S+", "--input_list LIST", found[1])
+
+
+def test_the_export_program_makes_what_the_recipes_ask_for(monkeypatch) -> None:
+    """Each recipe's words are those of a family, which leaves its graphs, and samples of them."""
+    monkeypatch.syspath_prepend(str(SHERPA / "families"))
+    exports = importlib.import_module("families").EXPORTS
+    for name in ("families", "samples"):
+        sys.modules.pop(name)
+    seen = set()
+    for target in session().targets:
+        sources = {graph.source for graph in target.graphs}
+        source = next(s for s in sources if isinstance(s, ExportSource))
+        family, *choices = source.run[2:]
+        made = exports[family](*choices)
+        quantized = {g.name for g in target.graphs if g.quantization is not None}
+        seen.add(family)
+
+        assert len({s.run for s in sources if isinstance(s, ExportSource)}) == 1
+        assert {graph.name for graph in target.graphs} == set(made.models)
+        assert quantized == {*made.samples, *made.lists}
+        assert f"families/pins/{family}.json" in source.needs
+    assert seen == {*exports}
 
 
 def test_every_binary_is_compiled_with_the_published_settings() -> None:

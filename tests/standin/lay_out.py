@@ -1,7 +1,8 @@
 """Writes a stand-in of Qualcomm's SDK: a folder as the real one's archive makes it.
 
-`lay_out(folder, version)` gives the SDK's root, `lay_out_ndk(folder)` an NDK. `environment(root)`
-is what envsetup.sh would set. `turn(root, name, value)` makes a tool fail as real ones do.
+`lay_out(folder, version)` gives the SDK's root, `lay_out_ndk(folder)` an NDK and
+`lay_out_hexagon(folder)` a Hexagon SDK. `environment(root)` is what envsetup.sh would set.
+`turn(root, name, value)` makes a tool fail as real ones do.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any
 
 from tests.libraries import ARM64, HEXAGON, PROGRAM, X86_64, library
 from tests.standin.loadable import loadable
+from tests.standin.tools.op_package_generator import MAKEFILES
 from tests.standin.tools.release import FACTS, SWITCHES, Release, parts
 
 HERE = Path(__file__).parent
@@ -30,6 +32,7 @@ PYTHON_TOOLS = {
     "qairt-converter": "dlc_converter",
     "qairt-quantizer": "dlc_quantizer",
     "qnn-model-lib-generator": "lib_generator",
+    "qnn-op-package-generator": "op_package_generator",
 }
 COMPILED_TOOLS = {
     "qnn-context-binary-generator": "context_generator",
@@ -121,6 +124,7 @@ def lay_out(folder: Path, version: str = OLD) -> Path:
     shutil.copytree(HERE / "files" / "bin", root / "bin")
     shutil.copytree(HERE / "files" / "converter", root / "share/QNN/converter")
     shutil.copytree(HERE / "files" / "include", root / "include/QNN")
+    shutil.copytree(HERE / "files" / "op_packages", root / MAKEFILES)
     (root / "include/SNPE").mkdir()
     (root / "benchmarks/QNN").mkdir(parents=True)
     for script in (root / "bin").iterdir():
@@ -185,7 +189,22 @@ def lay_out_ndk(folder: Path, revision: str = "29.0.14206865") -> Path:
     _write(root / "source.properties", text)
     script = (HERE / "tools" / "ndk_build.py").read_text(encoding="utf-8")
     _write(root / "ndk-build", f"#!{sys.executable}\n{script}", mode=0o755)
+    _write(root / "toolchains/llvm/prebuilt/linux-x86_64/bin/clang++", _cross(ARM64), mode=0o755)
     return root
+
+
+def lay_out_hexagon(folder: Path, version: str = "6.5.0.0") -> Path:
+    """A Hexagon SDK whose compiler makes libraries that say they are for the Hexagon."""
+    root = folder / "Hexagon_SDK" / version
+    compiler = root / "tools/HEXAGON_Tools/19.0.04/Tools/bin/hexagon-clang++"
+    _write(compiler, _cross(HEXAGON), mode=0o755)
+    _write(root / "setup_sdk_env.source", f"export HEXAGON_SDK_ROOT={version}\n")
+    return root
+
+
+def _cross(machine: int) -> str:
+    script = (HERE / "tools" / "cross_clang.py").read_text(encoding="utf-8")
+    return f"#!{sys.executable}\n" + script.replace("MACHINE = 0", f"MACHINE = {machine}")
 
 
 def missing_programs() -> list[str]:

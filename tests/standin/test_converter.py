@@ -12,6 +12,7 @@ from onnx import TensorProto, helper
 
 from tests import libraries
 from tests.standin.lay_out import NEW, OLD, turn
+from tests.standin.packages import DEFINITION
 from tests.standin.running import Sdk, save_model, sdk
 
 ACCEPTED = [
@@ -206,6 +207,7 @@ def test_ones_own_operators_need_their_description(tools: Sdk):
     for name in "ab":
         np.ones(libraries.SHAPE, np.float32).tofile(tools.cwd / f"{name}.raw")
     (tools.cwd / "own.txt").write_text("a.raw b.raw\n")
+    (tools.cwd / "MyAdd.xml").write_text(DEFINITION)
 
     refused = tools.convert(model="own.onnx")
     done = tools.convert("-opc", "MyAdd.xml", "--input_list", "own.txt", model="own.onnx")

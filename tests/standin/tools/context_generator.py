@@ -7,7 +7,7 @@ import signal
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tests.standin.tools import context_file, elf_args, htp_config, models
+from tests.standin.tools import context_file, elf_args, htp_config, models, own_packages
 from tests.standin.tools.htp_config import Bound, Chosen
 from tests.standin.tools.library_file import Model
 from tests.standin.tools.log import RefusedError, complain, say, timed
@@ -89,7 +89,9 @@ def _generate(values: Mapping[str, str], version: Release, root: Path) -> None:
     if backend is None or backend.read_bytes()[:4] != b"\x7fELF":
         timed("ERROR", f"Unable to load backend. dlopen {values['backend']} failed")
         raise RefusedError("Initialization failure")
+    registered = own_packages.register(values)
     made = models.models(values, version)
+    own_packages.check(made, registered)
     config = {}
     if "config_file" in values:
         config = dict(htp_config.outer(Path(values["config_file"])))

@@ -9,6 +9,7 @@ import numpy as np
 import onnx
 from onnx import numpy_helper
 
+from tests.standin.tools import op_definition
 from tests.standin.tools.log import RefusedError
 from tests.standin.tools.names import tensor_name
 from tests.standin.tools.onnx_graph import (
@@ -26,6 +27,9 @@ from tests.standin.tools.onnx_graph import (
 )
 from tests.standin.tools.release import Release
 
+QNN_OWN = "qti.aisw"
+ANY = "*"  # --package_name says one package for all operators
+
 
 class Wanted(NamedTuple):
     """What the flags say of the tensors."""
@@ -38,22 +42,23 @@ class Wanted(NamedTuple):
     outputs: Sequence[str]
     keep_layout: Sequence[str] | None  # None: of no input; empty: of all
     float_bits: int
-    packages: bool = False  # the user's own operators are described
+    packages: Mapping[str, str] | None = None  # own operator → package; None: none is described
 
 
 def graph_of(
     model: onnx.ModelProto, name: str, prefix: str, wanted: Wanted, release: Release
 ) -> tuple[Meta, bytes]:
     """The graph and the tar of its weights; `model` is changed."""
-    known = [value.name for value in graph_inputs(model)]
+    names = [value.name for value in graph_inputs(model)]
     for given in [*wanted.dtypes, *wanted.layouts]:
-        if given not in known:
-            raise RefusedError(f"Input name {given} is not an input of the model: {known}")
+        if given not in names:
+            raise RefusedError(f"Input name {given} is not an input of the model: {names}")
     fix_shapes(model, wanted.dims, wanted.symbols, wanted.batch)
     choose_outputs(model, wanted.outputs)
     own = own_operators(model)
-    if own and not wanted.packages:
-        raise RefusedError(f"No translation registered for op type(s): {', '.join(own)}")
+    known = wanted.packages or {}
+    if unknown := [op for op in own if op not in known and ANY not in known]:
+        raise RefusedError(f"No translation registered for op type(s): {', '.join(unknown)}")
     keep = wanted.keep_layout
     inputs = [
         describe_input(
@@ -78,7 +83,10 @@ def graph_of(
         "inputs": inputs,
         "outputs": outputs,
         "statics": [_static(tensor) for tensor in model.graph.initializer],
-        "nodes": [_node(node, at) for at, node in enumerate(model.graph.node)],
+        "nodes": [
+            _node(node, at, known if node.op_type in own else {})
+            for at, node in enumerate(model.graph.node)
+        ],
         "structure": structure,
         "quantized": False,
         "own_operators": own,
@@ -106,10 +114,18 @@ def _static(weight: onnx.TensorProto) -> Meta:
     }
 
 
-def _node(node: onnx.NodeProto, at: int) -> Meta:
+def _node(node: onnx.NodeProto, at: int, packages: Mapping[str, str]) -> Meta:
     return {
         "name": tensor_name(node.name or f"{node.op_type}_{at}"),
+        "package": packages.get(node.op_type) or packages.get(ANY) or QNN_OWN,
         "type": node.op_type,
         "inputs": [tensor_name(name) for name in node.input if name],
         "outputs": [tensor_name(name) for name in node.output if name],
     }
+
+
+def packages_of(configs: Sequence[str] | None, name: str | None) -> dict[str, str] | None:
+    """What --op_package_config or --package_name says of the user's own operators."""
+    if configs:
+        return op_definition.known(configs)
+    return {ANY: name} if name else None

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from tests.standin.tools import dlc_file, quantizing
-from tests.standin.tools.converting import Wanted, dims_of, graph_of
+from tests.standin.tools.converting import Wanted, dims_of, graph_of, packages_of
 from tests.standin.tools.library_file import Model
 from tests.standin.tools.log import RefusedError, error, info
 from tests.standin.tools.onnx_converter_args import DTYPES, LAYOUTS, checked_pairs
@@ -98,7 +98,7 @@ def main(argv: list[str], root: Path) -> int:
             outputs=given.out_tensor_node or [],
             keep_layout=[],
             float_bits=given.float_bitwidth or 32,
-            packages=bool(given.op_package_config or given.package_name),
+            packages=packages_of(given.op_package_config, given.package_name),
         )
         return _convert(given, wanted, version, root)
     except RefusedError as refused:

@@ -54,7 +54,7 @@ def source(meta: Meta, command: str, release: Release) -> str:
     names = [f"addNode_{at}" for at in range(len(meta["nodes"]))]
     nodes = "\n".join(
         f"static ModelError_t {name}(QnnModel& model) {{\n"
-        f'  return model.addNode("{node["name"]}", "{node["type"]}");\n}}'
+        f'  return model.addNode("{node["name"]}", "{node["package"]}", "{node["type"]}");\n}}'
         for name, node in zip(names, meta["nodes"], strict=True)
     )
     return SOURCE.format(
@@ -126,7 +126,7 @@ def _tensor(tensor: Meta, kind: int, number: int) -> dict[str, Any]:
 
 def _node(node: Meta) -> dict[str, Any]:
     return {
-        "package": "qti.aisw",
+        "package": node["package"],
         "type": node["type"],
         "tensor_params": {},
         "scalar_params": {},

@@ -9,7 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from tests.standin.tools import context_file, elf_args, htp_config, input_list, models, quantizing
+from tests.standin.tools import (
+    context_file,
+    elf_args,
+    htp_config,
+    input_list,
+    models,
+    own_packages,
+    quantizing,
+)
 from tests.standin.tools.context_generator import check_words
 from tests.standin.tools.library_file import Model
 from tests.standin.tools.log import RefusedError, complain, say
@@ -113,7 +121,9 @@ def _run(given: elf_args.Given, version: Release) -> None:
         raise RefusedError(f"Unable to load backend. dlopen {values['backend']} failed")
     if "config_file" in values:
         htp_config.chosen(htp_config.outer(Path(values["config_file"])), version)
+    registered = own_packages.register(values)
     made = _graphs(values, version)
+    own_packages.check(made, registered)
     lists = values["input_list"].split(",")
     if len(lists) != len(made):
         raise RefusedError(f"{len(made)} graphs need {len(made)} input lists, {len(lists)} given")

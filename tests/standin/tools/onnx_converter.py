@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 from tests.standin.tools import input_list, model_files, onnx_converter_args, quantizing
-from tests.standin.tools.converting import Wanted, dims_of, graph_of
+from tests.standin.tools.converting import Wanted, dims_of, graph_of, packages_of
 from tests.standin.tools.log import RefusedError, error, info
 from tests.standin.tools.names import function_prefix, graph_name
 from tests.standin.tools.onnx_graph import Meta, join, load
@@ -43,7 +43,7 @@ def _wanted(parser: argparse.ArgumentParser, given: argparse.Namespace) -> Wante
         outputs=given.out_node,
         keep_layout=[name for names in kept for name in names] if kept else None,
         float_bits=given.float_bitwidth or 32,
-        packages=bool(given.op_package_config or given.package_name),
+        packages=packages_of(given.op_package_config, given.package_name),
     )
 
 

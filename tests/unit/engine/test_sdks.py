@@ -11,7 +11,8 @@ import pytest
 from qnnbuild.actions.action import Action
 from qnnbuild.engine import sdks as sdks_module
 from qnnbuild.engine.identity import Identity
-from qnnbuild.engine.sdks import PARTS, Sdks
+from qnnbuild.engine.sdk_parts import PARTS
+from qnnbuild.engine.sdks import Sdks
 from qnnbuild.engine.stats import Stats
 from qnnbuild.errors import Span, ToolError
 from qnnbuild.model.sdks import Sdk
@@ -89,13 +90,14 @@ def test_where_it_lies_and_what_python_compiled_do_not(top: Path) -> None:
 
 
 def test_an_action_is_told_where_it_is(top: Path) -> None:
-    with_ndk = replace(SDK, ndk="ndk")
+    with_ndk = replace(SDK, ndk="ndk", hexagon="hexagon")
 
     assert {name: json.loads(told) for name, told in sdks(top, with_ndk).variables().items()} == {
         "QNNBUILD_SDK_2_40": {
             "root": str(top / "sdks/2.40"),
             "python": str(top / "py/bin/python"),
             "ndk": str(top / "ndk"),
+            "hexagon": str(top / "hexagon"),
         }
     }
     assert sdks(top, SDK="nowhere").variables() == {}

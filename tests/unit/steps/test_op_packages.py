@@ -11,6 +11,7 @@ from qnnbuild.model.chips import packaged_chips
 from qnnbuild.model.recipe import (
     BundleOptions,
     ContextOptions,
+    ExpectedFailure,
     FileSource,
     Graph,
     License,
@@ -18,8 +19,10 @@ from qnnbuild.model.recipe import (
     Target,
     Verify,
 )
+from qnnbuild.model.sdks import Sdk
 from qnnbuild.planner import plan_of
 from qnnbuild.toolchains.ortqnn import OrtQnn
+from qnnbuild.toolchains.qairt import Qairt
 
 CHIPS = packaged_chips()
 AT = Span(file="recipes/own.yaml", line=7, column=5)
@@ -108,3 +111,69 @@ def test_a_graph_without_any_has_none_of_it():
 
     assert not [a.name for a in made if a.step == "packages"]
     assert not [a.name for a in made if "op_packages" in a.params]
+
+
+SOURCES = replace(
+    PACKAGE, library=None, on_device={}, sources=("udo/MyAdd.cpp",), built_with="qairt-2.40"
+)
+SDK = Qairt(Sdk(name="qairt-2.40", root="sdk", ndk="ndk", hexagon="hexagon"))
+
+
+def built(*chips: str) -> Plan:
+    graph = replace(GRAPH, op_packages=(SOURCES,))
+    targets = [replace(TARGET, graphs=(graph,), chip=CHIPS[name]) for name in chips]
+    return plan_of(targets, {"ort": OrtQnn(), "qairt-2.40": SDK})
+
+
+def test_an_sdk_builds_for_a_graph_of_ort():
+    made = built("SM8750", "SM8650", "SM8550")
+
+    assert [a.name for a in made if a.step in ("skeleton", "op-package")] == [
+        "skeleton/own/own/MyAdd",
+        "op-package/own/own/MyAdd/htp_x86",
+        "op-package/own/own/MyAdd/htp_aarch64",
+        "op-package/own/own/MyAdd/htp_v79",
+        "op-package/own/own/MyAdd/htp_v75",
+        "op-package/own/own/MyAdd/htp_v73",
+    ]
+    here = made["op-package/own/own/MyAdd/htp_x86"]
+    assert here.inputs == {
+        "skeleton": OutputOf(action="skeleton/own/own/MyAdd", output="skeleton"),
+        "sources": SourceFiles(patterns=("udo/MyAdd.cpp",)),
+    }
+    assert here.tools == ("qairt:qairt-2.40/op-package", "package:pyelftools")
+    assert here.passes == ("QNNBUILD_SDK_2_40",)
+
+
+def test_what_is_built_is_checked_and_ships_like_what_comes_built():
+    made = built("SM8750")
+
+    checked = made["packages/own/own"]
+    assert checked.inputs == {
+        "files": SourceFiles(patterns=("udo/MyAdd.xml",)),
+        "built-MyAdd": OutputOf(action="op-package/own/own/MyAdd/htp_x86", output="library"),
+    }
+    assert checked.outputs == ("here", "operators")
+    assert made["context/own/own@SM8750"].params["op_packages"] == (
+        "MyAdd:./libQnnMyAdd.so:Provide:CPU"
+    )
+    inputs = made["bundle/own@SM8750"].inputs
+    assert {name: inputs[name] for name in inputs if name.startswith("packages")} == {
+        f"packages-own-{number}": OutputOf(
+            action=f"op-package/own/own/MyAdd/{target}", output="library"
+        )
+        for number, target in enumerate(("htp_aarch64", "htp_v79"))
+    }
+
+
+def test_an_operator_that_fails_on_a_chip_has_nothing_built_for_its_device():
+    failing = replace(
+        GRAPH,
+        op_packages=(SOURCES,),
+        expect_failure=ExpectedFailure(reason="it crashes"),
+        verify=Verify(chips=("none",)),
+    )
+    targets = [replace(TARGET, graphs=(failing,))]
+    made = plan_of(targets, {"ort": OrtQnn(), "qairt-2.40": SDK})
+
+    assert [a.name for a in made if a.step == "op-package"] == ["op-package/own/own/MyAdd/htp_x86"]

@@ -11,6 +11,7 @@ from qnnbuild.model.chips import packaged_chips
 from qnnbuild.model.recipe import ContextOptions, FileSource, Graph, RunOptions
 from qnnbuild.model.sdks import Sdk
 from qnnbuild.toolchains.qairt import Qairt
+from qnnbuild.toolchains.qairt_extensions import device_part
 from qnnbuild.toolchains.qairt_htp import run_part
 from qnnbuild.toolchains.qairt_names import names_of
 
@@ -127,6 +128,73 @@ def test_graphs_of_one_name_cannot_share_a_binary() -> None:
 
     assert problem.message == "two graphs of one binary would be called 'a_b'"
     assert list(OLD.sharing_problems([graph("a"), graph("b")])) == []
+
+
+def test_variants_in_one_binary_have_names_of_their_own() -> None:
+    one, other = (replace(graph("enc"), in_binary=f"enc-{length}") for length in ("5", "10"))
+
+    assert list(OLD.sharing_problems([one, other])) == []
+    assert names_of(other).graph == "enc_10"
+    assert OLD.convert(other).params["stem"] == "enc-10"
+    assert said(other) == []
+    assert said(replace(other, in_binary="enc-big.en")) == [
+        (
+            "the SDK's tools would give 'enc-big.en' another name, which 'enc' has in a binary "
+            "that variants share"
+        )
+    ]
+
+
+def test_a_binary_holds_so_many_graphs() -> None:
+    graphs = [graph(f"g{number}") for number in range(65)]
+
+    assert list(OLD.sharing_problems(graphs[:64])) == []
+    assert [problem.message for problem in OLD.sharing_problems(graphs)] == [
+        "65 graphs would share a binary, which holds 64 at most"
+    ]
+
+
+def test_compressed_weights_are_not_shared() -> None:
+    (problem,) = OLD.sharing_problems([graph("a"), graph("b", htp={"dlbc_weights": 1})])
+
+    assert problem.message == "dlbc_weights cannot stand beside shared weights"
+
+
+def test_the_file_around_the_htps_own_has_keys_too() -> None:
+    around = {
+        "context_priority": "high",
+        "graph_priority": "low",
+        "memory_limit_hint": 512,
+        "num_max_events": 9,
+    }
+    one, plain = graph("enc-1", extensions=around), graph("enc-1")
+
+    assert said(one) == []
+    assert OLD.context(one, CHIPS["SM8750"], PLAIN).params["extensions"] == {
+        "context_configs": {"context_priority": "high"},
+        "graph_configs": [{"graph_name": "enc_1", "graph_priority": "low"}],
+    }
+    assert "extensions" not in OLD.context(plain, CHIPS["SM8750"], PLAIN).params
+    assert device_part(one) == {
+        "htp": {},
+        "extensions": {
+            "context_configs": {"context_priority": "high", "memory_limit_hint": 512},
+            "profile_configs": {"num_max_events": 9},
+            "graph_configs": [{"graph_name": "enc_1", "graph_priority": "low"}],
+        },
+    }
+    assert device_part(plain) == {"htp": {}}
+    assert said(graph(extensions={"context_priority": "highest"})) == [
+        "context_priority: 'highest' is none of low, normal, normal_high, high"
+    ]
+
+
+def test_what_a_binary_has_once_has_one_value() -> None:
+    one = graph("a", extensions={"context_priority": "high"}, htp={"O": 1})
+
+    assert [problem.message for problem in OLD.sharing_problems([one, graph("b")])] == [
+        "context_priority of 'a' and of 'b' differ, and they share a binary"
+    ]
 
 
 # --- keys and libraries -----------------------------------------------------------------------

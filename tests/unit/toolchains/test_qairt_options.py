@@ -59,7 +59,7 @@ def test_one_of_another_part_is_told_where_it_belongs() -> None:
     assert problems("convertor", {}) == [
         (
             "options.qairt has no part 'convertor' | did you mean 'converter'? "
-            "parts: converter, library, htp"
+            "parts: converter, library, htp, extensions"
         )
     ]
 

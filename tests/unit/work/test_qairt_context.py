@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+from qnnbuild.formats.context_binary import ContextFacts
 from qnnbuild.formats.context_json import ReadContext, ReadGraph
+from qnnbuild.formats.tensor import GraphFacts
 from qnnbuild.work import qairt_context
 from qnnbuild.work.qairt_sdk import Ended
 from qnnbuild.work.run import Run, WorkError
@@ -98,3 +100,41 @@ def test_what_the_tool_passes_over_is_an_error(line: str, tmp_path: Any) -> None
 def test_no_binary_is_an_error_though_the_tool_ended_well(tmp_path: Any) -> None:
     with pytest.raises(WorkError, match=r"ended well and wrote no m\.bin"):
         qairt_context._check_said(ENDED, tmp_path / "m.bin")
+
+
+OWN = ContextFacts(
+    size=9,
+    soc_type="SM8750",
+    soc_model=69,
+    arch=79,
+    vtcm_mb=8,
+    hvx_threads=4,
+    sdk_build="v2.40.0.251030114326",
+    graphs=(GraphFacts(name="enc", inputs=(), outputs=()),),
+    settings={"O": "3"},
+)
+
+
+def own_wrong(own: ContextFacts) -> dict[str, str]:
+    return dict(qairt_context._own_wrong(PARAMS, own, "2.40.0.251030"))
+
+
+def test_the_files_own_bytes_are_asked_too() -> None:
+    assert own_wrong(OWN) == {}
+    assert own_wrong(replace(OWN, arch=68, vtcm_mb=4, settings={"O": "0"})) == {
+        "HTP in the file": "v68, asked for v79",
+        "O in the file": "0, asked for 3",
+        "vtcm_mb in the file": "4, asked for 8",
+    }
+    assert own_wrong(replace(OWN, graphs=(replace(OWN.graphs[0], name="g"),))) == {
+        "graphs in the file": "g, asked for enc"
+    }
+    assert own_wrong(replace(OWN, sdk_build="v2.41.0.251130114326")) == {
+        "SDK in the file": "v2.41.0.251130114326, asked for 2.40.0.251030"
+    }
+
+
+def test_what_a_file_does_not_say_is_no_mistake() -> None:
+    silent = replace(OWN, arch=None, vtcm_mb=None, sdk_build=None, graphs=(), settings={})
+
+    assert own_wrong(silent) == {}

@@ -20,8 +20,8 @@ class QnnModel {
     validate_ = validate;
     return MODEL_NO_ERROR;
   }
-  ModelError_t addNode(const char* name, const char* type) {
-    if (name == 0 || type == 0) return MODEL_GRAPH_ERROR;
+  ModelError_t addNode(const char* name, const char* package, const char* type) {
+    if (name == 0 || package == 0 || type == 0) return MODEL_GRAPH_ERROR;
     ++nodes_;
     return MODEL_NO_ERROR;
   }

@@ -1,0 +1,102 @@
+"""bundle of libraries: what runs on any chip, compiled by the device itself when it starts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from qnnbuild.actions.action import Action, Input, OutputOf, Provenance
+from qnnbuild.digest import Json
+from qnnbuild.model.recipe import Graph, Target
+from qnnbuild.model.sdks import is_sdk, published
+from qnnbuild.steps.bundle import (
+    BUNDLE,
+    files_and_licence,
+    named_places,
+    recipe_folder,
+    source_facts,
+)
+from qnnbuild.toolchains.qairt_shipped import sdk_part
+
+LIBRARIES = "libraries"
+"""Stands in the place of a chip's name."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LibraryPart:
+    """One graph, with the names of its actions; `systems` as the SDK calls them → library."""
+
+    graph: Graph
+    prepared: str
+    converted: str
+    systems: Mapping[str, str]
+
+
+def library_bundle(
+    targets: Sequence[Target],
+    parts: Sequence[LibraryPart],
+    *,
+    license_text: OutputOf | None,
+    behind: str = "",
+) -> Action:
+    """For `targets` of one variant, which differ in their chip only.
+
+    `behind` tells folders apart where chips get different libraries.
+    """
+    first = targets[0]
+    where = "/".join(p for p in (first.model, first.variant, f"{LIBRARIES}{behind}") if p)
+    inputs: dict[str, Input] = {"provenance": Provenance()}
+    for part in parts:
+        inputs |= _inputs(part)
+    files = [f for f in first.bundle.files if all(f in t.bundle.files for t in targets)]
+    inputs |= files_and_licence(first, files, license_text)
+    return Action(
+        name=f"bundle/{where}",
+        step="bundle",
+        call="qnnbuild.work.library_bundle:bundle",
+        params=_params(first, parts, with_files=bool(files)),
+        inputs=inputs,
+        outputs=(BUNDLE,),
+        places=named_places(first),
+        lands=where,
+        group=first.model,
+        about=f"{first.model} as libraries for any chip",
+    )
+
+
+def _inputs(part: LibraryPart) -> dict[str, Input]:
+    stem = part.graph.name
+    inputs: dict[str, Input] = {
+        f"report-{stem}": OutputOf(action=part.prepared, output="report"),
+    }
+    for system, action in part.systems.items():
+        inputs[f"library-{stem}-{published(system)}"] = OutputOf(action=action, output="library")
+        inputs[f"facts-{stem}-{published(system)}"] = OutputOf(action=action, output="facts")
+    if part.graph.quantization is not None:
+        inputs[f"quantization-{stem}"] = OutputOf(action=part.converted, output="quantization")
+    return inputs
+
+
+def _params(first: Target, parts: Sequence[LibraryPart], *, with_files: bool) -> dict[str, Json]:
+    return {
+        "model": first.model,
+        "variants": [{"name": first.variant, "axes": dict(first.axes)}],
+        "description": first.description,
+        "homepage": first.homepage,
+        "license": {"spdx": first.license.spdx, "redistribute": first.license.redistribute},
+        "chips": [],
+        "toolchain": first.toolchain,
+        "folder": recipe_folder(first.recipe) if with_files else "",
+        "graphs": {
+            part.graph.name: {
+                "graph": part.graph.name,
+                "variant": first.variant,
+                "precision": part.graph.precision,
+                "source": source_facts(part.graph.source),
+                "prepared": part.prepared,
+                "libraries": {published(system): action for system, action in part.systems.items()},
+                **({"sdk": sdk_part(part.graph)} if is_sdk(first.toolchain) else {}),
+            }
+            for part in parts
+        },
+    }

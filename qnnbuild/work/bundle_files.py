@@ -1,0 +1,70 @@
+"""Files of bundles: what a recipe adds, the licence, and names that may not meet."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from qnnbuild.work.license_text import read_license
+from qnnbuild.work.run import Run, WorkError
+
+LICENSE = "LICENSE.txt"
+CARD = "README.md"
+MANIFEST = "manifest.json"
+
+
+def take_files(run: Run, out: Path) -> None:
+    """The recipe's more files, named as from the recipe's folder."""
+    if "files" not in run.inputs:
+        return
+    start = f"{run.params['folder']}/"
+    for name in tuple(files_below(run.inputs["files"])):
+        inside = name.removeprefix(start)
+        move(run.inputs["files"] / name, out, inside, f"'{name}'")
+
+
+def move(path: Path, out: Path, name: str, what: str) -> None:
+    """Names that differ in case only are one file where users may unpack the bundle."""
+    taken = {file.casefold(): file for file in (*files_below(out), CARD, MANIFEST)}
+    if (own := taken.get(name.casefold())) is not None:
+        raise WorkError(
+            f"{what} would overwrite the bundle's own '{own}'",
+            place="bundle.files",
+            hint="give the file another name",
+            exit_code=2,
+        )
+    (out / name).parent.mkdir(parents=True, exist_ok=True)
+    path.rename(out / name)
+
+
+def license_text(run: Run) -> str:
+    spdx = run.params["license"]["spdx"]
+    if "license" not in run.inputs:
+        home = run.params["homepage"]
+        told = (
+            f"{run.params['model']} is licensed under {spdx}.\n\nSPDX-License-Identifier: {spdx}\n"
+        )
+        return told + (f"\nThe model's home: {home}\n" if home else "")
+    folder = run.inputs["license"]
+    (name,) = files_below(folder)
+    return read_license(folder / name, name, place="license.file")
+
+
+def files_below(folder: Path) -> Iterator[str]:
+    if folder.is_dir():
+        names = (p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file())
+        yield from sorted(names)
+
+
+def json_of(run: Run, name: str) -> Any:
+    """The one file of an input that need not be there."""
+    if name not in run.inputs:
+        return None
+    (file,) = files_below(run.inputs[name])
+    return read_json(run.inputs[name] / file)
+
+
+def read_json(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))

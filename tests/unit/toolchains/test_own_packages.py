@@ -1,0 +1,88 @@
+"""Files of the packages of the user's own operators, by name, and who is told of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from qnnbuild.model.chips import packaged_chips
+from qnnbuild.model.recipe import ContextOptions, FileSource, Graph, OpPackage
+from qnnbuild.model.sdks import Sdk
+from qnnbuild.toolchains.own_packages import built_packages, file_here, on_device
+from qnnbuild.toolchains.qairt import Qairt
+from qnnbuild.toolchains.qairt_op_packages import (
+    converter_words,
+    registered_here,
+    registered_on_device,
+)
+
+SDK = Qairt(Sdk(name="qairt-2.40", root="sdk", ndk="ndk", hexagon="hexagon"))
+ADD = OpPackage(op="MyAdd", interface="Provide", xml="udo/My.xml", sources=("udo/add.cpp",))
+MUL = replace(ADD, op="MyMul", sources=("udo/mul.cpp", "udo/add.cpp"))
+WHOLE = OpPackage(
+    op="MyDiv",
+    interface="Other",
+    xml="udo/Div.xml",
+    library="udo/x86/libDiv.so",
+    on_device={"CPU": "udo/arm64/libDiv.so", "HTP": "udo/v79/libDiv.so"},
+)
+GRAPH = Graph(
+    name="own", source=FileSource(file="m.onnx"), precision="fp16", op_packages=(ADD, MUL, WHOLE)
+)
+
+
+def test_operators_of_one_definition_are_one_package():
+    (built,) = built_packages(GRAPH, "qairt-2.40")
+
+    assert built.ops == ("MyAdd", "MyMul")
+    assert built.sources == ("udo/add.cpp", "udo/mul.cpp")
+    assert (built.toolchain, built.input) == ("qairt-2.40", "built-My")
+
+
+def test_another_toolchain_may_build_it():
+    named = replace(GRAPH, op_packages=(replace(ADD, built_with="qairt-2.49"),))
+
+    assert [one.toolchain for one in built_packages(named, "ort")] == ["qairt-2.49"]
+
+
+def test_a_built_library_is_called_as_the_sdk_calls_that_of_the_definition():
+    assert (file_here(ADD), file_here(WHOLE)) == ("libQnnMy.so", "libDiv.so")
+    assert on_device(ADD) == {
+        "CPU": "op_packages/cpu/libQnnMy.so",
+        "HTP": "op_packages/htp/libQnnMy.so",
+    }
+    assert on_device(WHOLE)["HTP"] == "op_packages/htp/libDiv.so"
+
+
+def test_a_package_is_registered_once_however_many_operators_it_has():
+    one = "{in.packages}/libQnnMy.so:Provide:CPU,{in.packages}/libDiv.so:Other:CPU"
+
+    assert registered_here({"own": GRAPH}) == one
+    assert registered_on_device(GRAPH) == (
+        "./op_packages/cpu/libQnnMy.so:Provide:CPU,./op_packages/htp/libQnnMy.so:Provide:HTP,"
+        "./op_packages/cpu/libDiv.so:Other:CPU,./op_packages/htp/libDiv.so:Other:HTP"
+    )
+
+
+def test_graphs_that_share_a_binary_register_what_they_have_in_common_once():
+    graphs = {"a": replace(GRAPH, op_packages=(ADD,)), "b": replace(GRAPH, op_packages=(MUL,))}
+
+    assert registered_here(graphs) == "{in.packages-a}/libQnnMy.so:Provide:CPU"
+
+
+def test_the_converter_is_told_of_each_definition_once():
+    assert list(converter_words(GRAPH)) == [
+        "--op_package_config",
+        "{in.definitions}/udo/My.xml",
+        "{in.definitions}/udo/Div.xml",
+    ]
+    assert list(converter_words(replace(GRAPH, op_packages=()))) == []
+
+
+def test_a_graph_without_packages_has_a_context_that_says_nothing_of_them():
+    chip = packaged_chips()["SM8750"]
+    works = [
+        SDK.context(graph, chip, ContextOptions())
+        for graph in (GRAPH, replace(GRAPH, op_packages=()))
+    ]
+
+    assert ["op_packages" in work.params for work in works] == [True, False]
