@@ -21,6 +21,7 @@ from qnnbuild.steps.archive import archive
 from qnnbuild.steps.bundle import bundle
 from qnnbuild.steps.context import context
 from qnnbuild.steps.convert import convert
+from qnnbuild.steps.dlc import lowered, unquantized
 from qnnbuild.steps.dump import dump
 from qnnbuild.steps.dump import problems as dump_problems
 from qnnbuild.steps.expected import expected
@@ -30,6 +31,7 @@ from qnnbuild.steps.library import library
 from qnnbuild.steps.library_bundle import library_bundle
 from qnnbuild.steps.op_packages import op_package, packages, skeleton
 from qnnbuild.steps.prepare import prepare
+from qnnbuild.steps.runtime import runtime
 from qnnbuild.steps.samples import calibrate, feeds, references, samples
 from qnnbuild.steps.search import attempt, emulate, judge, sensitivity
 from qnnbuild.steps.verify import metric, reference, verdict, verify
@@ -38,9 +40,10 @@ from qnnbuild.toolchains.work import Toolchain
 
 STEPS = (
     *(fetch, export, prepare, feeds, calibrate, attempt, emulate, judge, sensitivity),
-    *(skeleton, op_package, packages, convert, library, context, dump, wrap_step.wrap),
+    *(skeleton, op_package, packages, unquantized, convert, lowered, library, context, dump),
+    wrap_step.wrap,
     *(samples, references, reference, verify, metric, verdict, expected, bundle),
-    *(library_bundle, archive),
+    *(library_bundle, archive, runtime),
 )
 CHECKS = (prepare_step.problems,)
 TOOLCHAINS: tuple[Toolchain, ...] = (OrtQnn(),)

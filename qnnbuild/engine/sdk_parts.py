@@ -10,6 +10,7 @@ from qnnbuild.work.qairt_sdk import HOST
 
 PYTHON_CODE = ("lib/python/**/*",)
 COMPILES = (f"bin/{HOST}/qnn-model-lib-generator", "share/QNN/converter/**/*", "include/QNN/**/*")
+COMPUTES = (f"lib/{HOST}/libQnnSystem.so", f"lib/{HOST}/libQnnHtpPrepare.so")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,6 +31,8 @@ BUILDS_PACKAGES = Part(
 )
 PARTS: Mapping[str, Part] = {
     "converter": Part(needed=(f"bin/{HOST}/qnn-onnx-converter",), files=PYTHON_CODE, python=True),
+    "dlc-converter": Part(needed=(f"bin/{HOST}/qairt-converter",), files=PYTHON_CODE, python=True),
+    "quantizer": Part(needed=(f"bin/{HOST}/qairt-quantizer",), files=PYTHON_CODE, python=True),
     f"library/{HOST}": Part(
         needed=COMPILES[:1],
         files=COMPILES[1:],
@@ -56,8 +59,18 @@ PARTS: Mapping[str, Part] = {
             f"lib/{HOST}/libQnnHtp.so",
             f"lib/{HOST}/libQnnHtpNetRunExtensions.so",
         ),
-        files=(f"lib/{HOST}/libQnnSystem.so", f"lib/{HOST}/libQnnHtpPrepare.so"),
+        files=COMPUTES,
     ),
+    "verify": Part(
+        needed=(
+            f"bin/{HOST}/qnn-net-run",
+            f"bin/{HOST}/qnn-context-binary-utility",
+            f"lib/{HOST}/libQnnHtp.so",
+            f"lib/{HOST}/libQnnHtpNetRunExtensions.so",
+        ),
+        files=COMPUTES,
+    ),
+    "dlc-library": Part(needed=(f"lib/{HOST}/libQnnModelDlc.so",)),
     "skeleton": Part(
         needed=(f"bin/{HOST}/qnn-op-package-generator",),
         files=(*PYTHON_CODE, "share/QNN/OpPackageGenerator/**/*"),

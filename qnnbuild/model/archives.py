@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from qnnbuild.errors import Problem
-from qnnbuild.model.paths import paths_of, unsafe_name
+from qnnbuild.model.paths import items_of, member_of, paths_of, unsafe_name
 from qnnbuild.model.recipe import ArchiveName, BundleOptions
 from qnnbuild.model.written import fill
 from qnnbuild.text.nodes import Entry, MappingNode, Node, ScalarNode, with_entries
 
 OPEN = {"chip": "{chip}", "target": "{target}"}
 """What stays in names and in info.txt until it is known which chips and systems there are."""
+
+USUAL_SYSTEM = "aarch64-android"
 
 NO_GRAPH = {"graph": "'source' and 'graphs'"}
 NO_SYSTEM = {**NO_GRAPH, "target": "'bundle.archives.library'"}
@@ -29,8 +31,10 @@ def filled_bundle(
     archives = node.mapping("archives")
     entries = dict(node.entries)
     for key, entry in node.entries.items():
-        full = fill(entry.value, values, problems, NO_SYSTEM) if key == "files" else entry.value
-        if key == "archives" and archives is not None:
+        full = entry.value
+        if key in {"files", "exported", "sdk_libraries"}:
+            full = fill(entry.value, values, problems, NO_SYSTEM)
+        elif key == "archives" and archives is not None:
             full = _filled_names(archives, values, problems, said)
         elif key == "info" and archives is not None and "library" in archives:
             full = fill(entry.value, _but_chip(values), problems, NEITHER)
@@ -50,7 +54,9 @@ def bundle_options(
     info, archives = full.mapping("info"), full.mapping("archives")
     return BundleOptions(
         files=paths_of(full.get("files"), problems),
+        exported=tuple(member_of(one, problems) for one in items_of(full.get("exported"))),
         info={key: _text(value) for key, value in info or ()},
+        sdk_libraries=_systems(full.mapping("sdk_libraries")),
         context_archive=_name(archives, "context", problems),
         library_archive=_name(archives, "library", problems),
     )
@@ -84,5 +90,13 @@ def _name(archives: MappingNode | None, kind: str, problems: list[Problem]) -> A
     return ArchiveName(name=node.value, written=written)
 
 
-def _text(node: Node) -> str:
+def _systems(node: MappingNode | None) -> tuple[str, ...]:
+    """None where nobody says that they may be passed on."""
+    if node is None or _text(node.get("redistribute")) != "true":
+        return ()
+    said = tuple(_text(one) for one in items_of(node.get("systems")))
+    return tuple(dict.fromkeys(said)) or (USUAL_SYSTEM,)
+
+
+def _text(node: Node | None) -> str:
     return node.value if isinstance(node, ScalarNode) else ""

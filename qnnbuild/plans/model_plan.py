@@ -9,6 +9,7 @@ from qnnbuild.actions.action import Action, OutputOf
 from qnnbuild.model.recipe import Chip, ExportSource, Graph, Source, Target
 from qnnbuild.plans.archived import Archived
 from qnnbuild.plans.contexts import Chain, Link, Wrapped, chains_of, fails, shipped_together
+from qnnbuild.plans.dlcs import floats_of, lowered_of
 from qnnbuild.plans.multi import MultiGraph, MultiGroup, multi_groups
 from qnnbuild.plans.names import Names, Use, source_of, unit_name, uses_of
 from qnnbuild.plans.op_packages import built_for_device, built_here
@@ -81,8 +82,8 @@ class ModelPlan:
         """What compiles the chains, and what runs and judges them."""
         for chain in chains:
             toolchain = self.toolchains[chain.use.target.toolchain]
-            yield from filter(None, (chain.packages, chain.prepared, chain.converted))
-            yield from chain.libraries
+            before = (chain.packages, chain.prepared, chain.unquantized, chain.converted)
+            yield from filter(None, (*before, chain.lowered, *chain.libraries))
             if chain.use.graph.expect_failure is not None:
                 yield from proof.expected(chain, toolchain)
             if fails(chain.use.target):
@@ -121,13 +122,17 @@ class ModelPlan:
             lambda name: prepare(use.target, use.graph, source, name, own.name if own else None),
         )
         calibrated = self._calibrated(use, prepared)
-        converted = self._converted(use, prepared, calibrated)
+        toolchain = self.toolchains[use.target.toolchain]
+        floats = floats_of(self.names, use, toolchain, prepared)
+        converted = self._converted(use, prepared, calibrated, floats)
         return Link(
             use=use,
             prepared=prepared,
             converted=converted,
             packages=own,
             libraries=tuple(self._libraries(use, converted)),
+            unquantized=floats,
+            lowered=lowered_of(self.names, use, toolchain, converted),
             on_device=tuple(built_for_device(self.names, use, self.toolchains)),
         )
 
@@ -186,7 +191,9 @@ class ModelPlan:
         action, output = self.sources[source]
         return OutputOf(action=action.name, output=output)
 
-    def _converted(self, use: Use, prepared: Action, calibrated: str | None) -> Action:
+    def _converted(
+        self, use: Use, prepared: Action, calibrated: str | None, floats: Action | None
+    ) -> Action:
         toolchain = self.toolchains[use.target.toolchain]
         if use.graph.auto_from and calibrated is not None:
             shown = list(shown_samples(self.names, use, prepared))
@@ -207,7 +214,13 @@ class ModelPlan:
             f"convert/{use.base}+{use.graph.precision}",
             use,
             lambda name: convert(
-                use.target, use.graph, toolchain, prepared.name, calibrated=calibrated, name=name
+                use.target,
+                use.graph,
+                toolchain,
+                prepared.name,
+                calibrated=calibrated,
+                unquantized=floats.name if floats is not None else None,
+                name=name,
             ),
         )
 
@@ -254,7 +267,15 @@ class ModelPlan:
         self, targets: Sequence[Target], parts: Sequence[Part], chips: str = ""
     ) -> Iterator[Action]:
         """What users download, as a folder and as a single file."""
-        made = bundle(targets, parts, license_text=self._licence(targets[0]), chips=chips)
+        new, runs_with = self.archived.runtimes(targets, prepares=False)
+        yield from new
+        made = bundle(
+            targets,
+            parts,
+            license_text=self._licence(targets[0]),
+            runs_with=runs_with,
+            chips=chips,
+        )
         yield made
         yield from self.archived.contexts(targets, made, chips)
 
@@ -340,6 +361,7 @@ def _part(chain: Chain, run: Chain | None, toolchain: Toolchain) -> Part:
         variant=chain.use.target.variant,
         stem=chain.stem,
         prepared=chain.prepared.name,
+        source=source_of(chain.prepared),
         converted=chain.converted.name,
         compiled=chain.compiled.name,
         verdict=verdict_name(run) if run else None,

@@ -1,20 +1,23 @@
 """The toolchains `qairt-<version>`: Qualcomm's own SDK, in as many versions as a repo declares.
 
 convert makes C++, library compiles it for this host and for others, and context lets the HTP's
-library prepare it for a chip.
+library prepare it for a chip. With `route: dlc` or `route: ort-dlc` there is a DLC in their place.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from qnnbuild.digest import Json
 from qnnbuild.errors import Problem
 from qnnbuild.model.recipe import Chip, ContextOptions, Graph, RunOptions
 from qnnbuild.model.sdk_systems import ANDROID, HOST, System
 from qnnbuild.model.sdks import Sdk
+from qnnbuild.toolchains import qairt_dlc
+from qnnbuild.toolchains.ortqnn import OrtQnn
 from qnnbuild.toolchains.own_packages import Built, packages_work
-from qnnbuild.toolchains.qairt_convert import command, precision_problems
+from qnnbuild.toolchains.qairt_convert import command
 from qnnbuild.toolchains.qairt_extensions import compile_extensions
 from qnnbuild.toolchains.qairt_htp import compile_part, reads_back
 from qnnbuild.toolchains.qairt_names import name_problems, names_of
@@ -27,8 +30,10 @@ from qnnbuild.toolchains.qairt_op_packages import (
 )
 from qnnbuild.toolchains.qairt_option_checks import option_problems
 from qnnbuild.toolchains.qairt_options import CONVERTER, data, given, has
+from qnnbuild.toolchains.qairt_routes import CPP, DLC, ORT_DLC, route_of, route_problems
 from qnnbuild.toolchains.qairt_sharing import sharing_problems
 from qnnbuild.toolchains.qairt_systems import system_problems, systems_of
+from qnnbuild.toolchains.qairt_verify import verify_params
 from qnnbuild.toolchains.work import Work
 
 PAGE_BYTES = 16 << 10
@@ -42,8 +47,8 @@ SDK_TOOL = "qairt"
 class Qairt:
     """One version of the SDK, by the name under which it is declared."""
 
-    can_run = False
-    """What it compiles is run on a device only."""
+    can_run = True
+    """The SDK's own libQnnHtp.so runs on this host what it compiles."""
 
     def __init__(self, sdk: Sdk) -> None:
         self.sdk = sdk
@@ -52,14 +57,16 @@ class Qairt:
 
     @property
     def tools(self) -> tuple[str, ...]:
-        return tuple(self._tool(part) for part in (CONVERTER, f"library/{HOST}", "context"))
+        parts = (CONVERTER, f"library/{HOST}", "context", "verify")
+        return tuple(self._tool(part) for part in parts)
 
     def problems(
         self, graph: Graph, chip: Chip, context: ContextOptions | None = None
     ) -> Iterable[Problem]:
         yield from name_problems(graph, systems_of(graph))
         yield from self._not_for_it(graph, context or ContextOptions())
-        yield from precision_problems(graph, chip, self.version)
+        yield from route_problems(graph)
+        yield from qairt_dlc.dlc_problems(graph, chip, self.version)
         yield from option_problems(graph, chip, self.version)
         yield from op_package_problems(graph, self.name)
         since = data().arch_since.get(chip.arch, "")
@@ -107,6 +114,13 @@ class Qairt:
         return building_problems(self.sdk, graph, package)
 
     def convert(self, graph: Graph) -> Work:
+        route = route_of(graph)
+        if route == ORT_DLC:
+            return OrtQnn().convert(graph)
+        if route == DLC and graph.quantization is not None:
+            return self._of_sdk(qairt_dlc.quantizer(graph, self.version), "quantizer")
+        if route == DLC:
+            return self._of_sdk(qairt_dlc.converter(graph, self.version), "dlc-converter")
         return Work(
             call="qnnbuild.work.qairt_convert:convert",
             params={
@@ -118,6 +132,19 @@ class Qairt:
             tools=(self._tool(CONVERTER), "package:numpy"),
             passes=self._passes,
         )
+
+    def unquantized(self, graph: Graph) -> Work | None:
+        if route_of(graph) != DLC or graph.quantization is None:
+            return None
+        return self._of_sdk(qairt_dlc.converter(graph, self.version), "dlc-converter")
+
+    def lowered(self, graph: Graph) -> Work | None:
+        return qairt_dlc.dump(graph) if route_of(graph) == ORT_DLC else None
+
+    def _of_sdk(self, work: Work, part: str) -> Work:
+        """By a Python tool of the SDK."""
+        tools = (self._tool(part), "package:numpy")
+        return replace(work, tools=tools, passes=self._passes)
 
     def libraries(self, graph: Graph) -> Mapping[str, Work]:
         """For this host, which compiles it for a chip, and for what else the recipe names."""
@@ -131,6 +158,7 @@ class Qairt:
         return self._compile({graph.name: graph}, chip)
 
     def sharing_problems(self, graphs: Sequence[Graph]) -> Iterable[Problem]:
+        yield from qairt_dlc.mixed_problems(graphs)
         yield from sharing_problems(graphs)
 
     def shared(self, graphs: Mapping[str, Graph], chip: Chip, context: ContextOptions) -> Work:
@@ -145,7 +173,14 @@ class Qairt:
         raise ValueError(f"a binary of {self.name} is for one chip")
 
     def verify(self, graph: Graph, chip: Chip, stem: str) -> Work:
-        raise ValueError(f"what {self.name} compiles runs on a device only")
+        """The SDK's qnn-net-run on the host; nothing of the compile's options counts any more."""
+        return Work(
+            call="qnnbuild.work.verify_qairt:verify",
+            params=verify_params(graph, chip, stem, self.version),
+            outputs=("outputs", "numbers"),
+            tools=(self._tool("verify"), "package:numpy"),
+            passes=self._passes,
+        )
 
     def _library(self, graph: Graph, system: System) -> Work:
         return Work(
@@ -163,28 +198,44 @@ class Qairt:
         )
 
     def _compile(self, graphs: Mapping[str, Graph], chip: Chip) -> Work:
+        """Of several graphs each alone, too: no host runs a binary with shared weights."""
+        together = list(graphs.values())
+        shared = len(together) > 1
         members: list[Json] = [
-            {"stem": stem, "graph": names_of(graph).graph, "reads_back": reads_back(graph, chip)}
+            {
+                "stem": stem,
+                "graph": names_of(graph).graph,
+                "reads_back": reads_back(graph, chip),
+                **({"alone": self._asked([graph], chip)} if shared else {}),
+                **({"named_by_dlc": True} if route_of(graph) == ORT_DLC else {}),
+            }
             for stem, graph in graphs.items()
         ]
-        together = list(graphs.values())
-        htp = compile_part(together, chip, self.version, shared=len(together) > 1)
-        around = compile_extensions(together)
+        dlc = route_of(together[0]) != CPP
         return Work(
             call="qnnbuild.work.qairt_context:context",
             params={
                 "binary": next(iter(graphs)),
                 "members": members,
-                "htp": htp,
-                **({"extensions": around} if around else {}),
+                **self._asked(together, chip),
                 "soc_model": chip.soc_model,
                 "arch": chip.arch,
                 **_registered(graphs),
+                **({"dlc": True} if dlc else {}),
             },
-            outputs=("context", "facts"),
-            tools=(self._tool("context"),),
+            outputs=("context", "facts", *(("alone", "alone-facts") if shared else ())),
+            tools=tuple(
+                self._tool(part) for part in ("context", *(["dlc-library"] if dlc else []))
+            ),
             passes=self._passes,
+            takes_names=False,
         )
+
+    def _asked(self, graphs: Sequence[Graph], chip: Chip) -> dict[str, Json]:
+        """The HTP's own file, and what stands around it where there is anything."""
+        around = compile_extensions(graphs)
+        htp = compile_part(graphs, chip, self.version, shared=len(graphs) > 1)
+        return {"htp": htp, **({"extensions": around} if around else {})}
 
     def _tool(self, part: str) -> str:
         return f"{SDK_TOOL}:{self.name}/{part}"

@@ -9,12 +9,15 @@ from qnnbuild.model.recipe import Graph
 from qnnbuild.model.sdk_systems import ANDROID, HOST, SYSTEMS, System, declared_as
 from qnnbuild.model.sdks import Sdk
 from qnnbuild.toolchains.qairt_options import LIBRARY, given
+from qnnbuild.toolchains.qairt_routes import CPP, route_of
 
 PLACE = "options.qairt.library.targets"
 
 
 def systems_of(graph: Graph) -> tuple[System, ...]:
-    """The host comes first: the compile for a chip loads its library."""
+    """The host comes first: the compile for a chip loads its library. None of a DLC."""
+    if route_of(graph) != CPP:
+        return ()
     asked = given(graph, LIBRARY).get("targets", ())
     known = [name for name in asked if name in SYSTEMS] if isinstance(asked, list) else []
     return tuple(SYSTEMS[name] for name in dict.fromkeys((HOST, *known)))
