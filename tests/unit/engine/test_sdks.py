@@ -15,6 +15,7 @@ from qnnbuild.engine.sdk_parts import PARTS
 from qnnbuild.engine.sdks import Sdks
 from qnnbuild.engine.stats import Stats
 from qnnbuild.errors import Span, ToolError
+from qnnbuild.model.sdk_runtime import runtime_files
 from qnnbuild.model.sdks import Sdk
 
 SPAN = Span(file="qnnbuild.yaml", line=2, column=3)
@@ -193,4 +194,25 @@ def test_a_changed_compiler_or_ndk_is_seen_before_a_build(crossed: Path) -> None
     assert compiler in set(sdks(crossed, with_ndk).files(PART))
     assert crossed / "ndk/source.properties" in set(
         sdks(crossed, with_ndk).files("qairt-2.40/library/aarch64-android")
+    )
+
+
+RUNTIME = "runtime/aarch64-android/79"
+
+
+def test_libraries_that_go_along_count_with_the_text_of_their_licence(top: Path) -> None:
+    word = f"qairt-2.40/{RUNTIME}"
+    for name in runtime_files(RUNTIME):
+        write(top / "sdks/2.40" / name)
+    before = sdks(top).measure(word)
+
+    write(top / "sdks/2.40/LICENSE.txt", "text")
+
+    assert sdks(top).measure(word) != before
+    assert top / "sdks/2.40/LICENSE.txt" in list(sdks(top).files(word))
+
+
+def test_a_library_that_the_sdk_has_not_is_told(top: Path) -> None:
+    assert said(sdks(top), f"qairt-2.40/{RUNTIME}") == (
+        "lib/aarch64-android/libQnnHtp.so is not in it"
     )
