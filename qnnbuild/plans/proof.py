@@ -98,16 +98,20 @@ class Proof:
             return
         known = self._known(chain)
         yield from known.actions
+        given = {
+            "samples": known.samples,
+            "reference": OutputOf(action=known.referred.name, output="reference"),
+            **({"recorded": known.recorded} if known.recorded else {}),
+        }
+        if chain.packages:
+            given["packages"] = OutputOf(action=chain.packages.name, output="device")
         yield on_device(
             use.target,
             use.graph,
             toolchain,
             compiled=chain.compiled.name,
             stem=chain.stem,
-            referred=known.referred.name,
-            samples=known.samples,
-            recorded=known.recorded,
-            packages=chain.packages.name if chain.packages else None,
+            given=given,
             name=f"on-device/{use.base}@{use.target.chip.name}",
         )
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
-from qnnbuild.actions.action import Action, Input, OutputOf
+from qnnbuild.actions.action import Action, OutputOf
 from qnnbuild.digest import Json
 from qnnbuild.errors import Problem
 from qnnbuild.model.recipe import ON_DEVICE, Chip, Graph, Target
@@ -27,35 +27,28 @@ def on_device(
     *,
     compiled: str,
     stem: str,
-    referred: str,
-    samples: OutputOf,
-    recorded: OutputOf | None = None,
-    packages: str | None = None,
+    given: Mapping[str, OutputOf],
     name: str,
 ) -> Action:
-    """`compiled` is what ships, also where the host runs each of its graphs alone."""
+    """`compiled` is what ships, also where the host runs each of its graphs alone.
+
+    `given` are "samples" and "reference", and "recorded" and "packages" where there are any.
+    """
     work, chip = toolchain.verify(graph, target.chip, stem), target.chip
     where = [p for p in (target.model, target.variant, chip.name, graph.name) if p]
     part = phone_part(chip.arch)
-    inputs: dict[str, Input] = {
-        "context": OutputOf(action=compiled, output="context"),
-        "facts": OutputOf(action=compiled, output="facts"),
-        "samples": samples,
-        "reference": OutputOf(action=referred, output="reference"),
-        **({"recorded": recorded} if recorded else {}),
-        **({"packages": OutputOf(action=packages, output="device")} if packages else {}),
-    }
+    made = {output: OutputOf(action=compiled, output=output) for output in ("context", "facts")}
     return Action(
         name=name,
         step="on-device",
         call=CALLS[work.call or ""],
         params={
             **work.params,
+            **_judged(target, graph),
             "files": [*phone_files(part)],
             "folder": f"{ON_PHONE}/{'-'.join(where)}",
-            **_judged(target, graph),
         },
-        inputs=inputs,
+        inputs={**made, **given},
         outputs=("folder",),
         tools=(f"qairt:{target.toolchain}/{part}", "package:numpy"),
         passes=work.passes,

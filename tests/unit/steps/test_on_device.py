@@ -44,22 +44,20 @@ TARGET = Target(
 )
 
 
-def made(**more: Any) -> Any:
+def made(**more: OutputOf) -> Any:
     return on_device(
         TARGET,
         GRAPH,
         QAIRT,
         compiled="context/x",
         stem="enc",
-        referred="reference/x",
-        samples=OutputOf(action="samples/x", output="feeds"),
+        given={"samples": OutputOf(action="samples/x", output="feeds"), **more},
         name="on-device/x",
-        **more,
     )
 
 
 def test_it_takes_what_ships_and_lands_beside_the_bundles() -> None:
-    action = made(packages="packages/x")
+    action = made(packages=OutputOf(action="packages/x", output="device"))
 
     assert action.lands == "on-device/sense/6/SM8750/enc"
     assert action.inputs["context"] == OutputOf(action="context/x", output="context")
