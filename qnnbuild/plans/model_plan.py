@@ -11,7 +11,7 @@ from qnnbuild.plans.archived import Archived
 from qnnbuild.plans.contexts import Chain, Link, Wrapped, chains_of, fails, shipped_together
 from qnnbuild.plans.multi import MultiGraph, MultiGroup, multi_groups
 from qnnbuild.plans.names import Names, Use, source_of, unit_name, uses_of
-from qnnbuild.plans.op_packages import built_for_device, built_here
+from qnnbuild.plans.op_packages import built_for_device, built_here, told_the_converter
 from qnnbuild.plans.proof import Proof, verdict_name
 from qnnbuild.plans.samples import shown_samples
 from qnnbuild.plans.search import Search
@@ -203,13 +203,16 @@ class ModelPlan:
             found = search.converted()
             self.before_convert += search.actions
             return found
-        return self.names.shared(
-            f"convert/{use.base}+{use.graph.precision}",
-            use,
-            lambda name: convert(
-                use.target, use.graph, toolchain, prepared.name, calibrated=calibrated, name=name
-            ),
-        )
+        before, own = told_the_converter(self.names, use, self.toolchains)
+        self.before_convert += before
+
+        def made(name: str) -> Action:
+            one, start = use.graph, prepared.name
+            return convert(
+                use.target, one, toolchain, start, calibrated=calibrated, own=own, name=name
+            )
+
+        return self.names.shared(f"convert/{use.base}+{use.graph.precision}", use, made)
 
     def _judging(self, use: Use) -> Chip:
         """One chip for all that search the same: one that is known to work, where there is one."""

@@ -4,18 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from qnnbuild.actions.action import Action
+from qnnbuild.actions.action import Action, Input, OutputOf, SourceFiles
 from qnnbuild.errors import Problem
 from qnnbuild.model.recipe import Graph, Target
+from qnnbuild.model.sdks import is_sdk
 from qnnbuild.plans.names import Names, Use
 from qnnbuild.steps.op_packages import op_package, skeleton
 from qnnbuild.toolchains.own_packages import (
+    CONVERTS,
     HERE,
+    MEASURES,
     Built,
     PackageBuilder,
     built_packages,
+    measuring_packages,
     place,
     targets_for,
+)
+from qnnbuild.toolchains.qairt_op_packages import (
+    converter_input,
+    converter_libraries,
+    measuring_input,
+    measuring_libraries,
 )
 from qnnbuild.toolchains.work import Toolchain
 
@@ -62,6 +72,35 @@ def built_for_device(
             yield action
 
 
+def told_the_converter(
+    names: Names, use: Use, toolchains: Mapping[str, Toolchain]
+) -> tuple[list[Action], dict[str, Input]]:
+    """Inputs of convert with an SDK, and the actions that build some of them."""
+    graph, own = use.graph, use.target.toolchain
+    before: list[Action] = []
+    inputs: dict[str, Input] = {}
+    if not is_sdk(own) or not graph.op_packages:
+        return before, inputs
+    for name, files in (
+        ("definitions", tuple(dict.fromkeys(p.xml for p in graph.op_packages if p.xml))),
+        ("converter", converter_libraries(graph)),
+        ("measuring", measuring_libraries(graph)),
+    ):
+        if files:
+            inputs[name] = SourceFiles(patterns=files)
+    wanted = [
+        (one, CONVERTS, converter_input(one)) for one in built_packages(graph, own) if one.converter
+    ]
+    if graph.calibration is not None:
+        measuring = measuring_packages(graph, own)
+        wanted += [(one, MEASURES, measuring_input(one)) for one in measuring]
+    for package, target, name in wanted:
+        actions = list(_built(names, use, toolchains, package, target))
+        before += actions
+        inputs[name] = OutputOf(action=actions[-1].name, output="library")
+    return before, inputs
+
+
 def _built(
     names: Names, use: Use, toolchains: Mapping[str, Toolchain], package: Built, wanted: str
 ) -> Iterator[Action]:
@@ -81,6 +120,7 @@ def _built(
             use.graph,
             builder.built(package, wanted),
             package,
+            wanted,
             made_of=made_of.name,
             name=name,
         ),

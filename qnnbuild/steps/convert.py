@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from qnnbuild.actions.action import Action, Input, OutputOf, SourceFiles
 from qnnbuild.model.recipe import Graph, Target
-from qnnbuild.model.sdks import is_sdk
 from qnnbuild.toolchains.work import Toolchain
 
 
@@ -15,9 +16,13 @@ def convert(
     prepared: str,
     *,
     calibrated: str | None = None,
+    own: Mapping[str, Input] | None = None,
     name: str,
 ) -> Action:
-    """`prepared` and `calibrated` are names of actions; the second is for quantizing only."""
+    """`own`: what the converter is told of operators of the user's own.
+
+    `prepared` and `calibrated` are names of actions; the second is for quantizing only.
+    """
     work = toolchain.convert(graph)
     inputs: dict[str, Input] = {"model": OutputOf(action=prepared, output="model")}
     if calibrated is not None:
@@ -27,8 +32,7 @@ def convert(
         inputs["encodings"] = SourceFiles(patterns=(quantization.encodings,))
     if quantization is not None and (quantization.sixteen_bit_nodes or quantization.float_nodes):
         inputs["names"] = OutputOf(action=prepared, output="names")  # patterns are in users' names
-    if is_sdk(target.toolchain) and (definitions := _definitions(graph)):
-        inputs["definitions"] = SourceFiles(patterns=definitions)
+    inputs |= own or {}
     return Action(
         name=name,
         step="convert",
@@ -45,8 +49,3 @@ def convert(
         group=target.model,
         about=f"{graph.name} as {graph.precision}",
     )
-
-
-def _definitions(graph: Graph) -> tuple[str, ...]:
-    """The XML of operators of the user's own, without which the SDK's converter refuses them."""
-    return tuple(dict.fromkeys(package.xml for package in graph.op_packages if package.xml))

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 from qnnbuild.digest import Json
 from qnnbuild.model.recipe import Graph
 from qnnbuild.toolchains.qairt_convert import command
 from qnnbuild.toolchains.qairt_names import names_of
+
+FOLDER = re.compile(r"\{(in|out)\.[^}]*\}/")
 
 
 def sdk_part(graph: Graph) -> dict[str, Json]:
@@ -15,6 +19,5 @@ def sdk_part(graph: Graph) -> dict[str, Json]:
 
 def _plain(word: str) -> str:
     """Files by their names alone: folders are of no machine."""
-    for folder in ("{in.model}/", "{out.model}/", "{in.definitions}/"):
-        word = word.removeprefix(folder)
+    word = FOLDER.sub("", word)
     return word.removeprefix("{").removesuffix("}")
