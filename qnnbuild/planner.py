@@ -21,6 +21,7 @@ from qnnbuild.steps.archive import archive
 from qnnbuild.steps.bundle import bundle
 from qnnbuild.steps.context import context
 from qnnbuild.steps.convert import convert
+from qnnbuild.steps.dlc import lowered, unquantized
 from qnnbuild.steps.dump import dump
 from qnnbuild.steps.dump import problems as dump_problems
 from qnnbuild.steps.expected import expected
@@ -38,7 +39,8 @@ from qnnbuild.toolchains.work import Toolchain
 
 STEPS = (
     *(fetch, export, prepare, feeds, calibrate, attempt, emulate, judge, sensitivity),
-    *(skeleton, op_package, packages, convert, library, context, dump, wrap_step.wrap),
+    *(skeleton, op_package, packages, unquantized, convert, lowered, library, context, dump),
+    wrap_step.wrap,
     *(samples, references, reference, verify, metric, verdict, expected, bundle),
     *(library_bundle, archive),
 )

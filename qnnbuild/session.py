@@ -26,6 +26,7 @@ from qnnbuild.engine.records import Records
 from qnnbuild.engine.report_file import refresh
 from qnnbuild.engine.runner import Runner
 from qnnbuild.engine.sdks import Sdks
+from qnnbuild.engine.sharing import remote_store
 from qnnbuild.engine.state import Outcome
 from qnnbuild.engine.stats import Stats
 from qnnbuild.engine.store import Store, on_disk
@@ -332,6 +333,7 @@ class Live:
 
     def close(self) -> None:
         self.builder.runner.workers.close()
+        self.builder.remote.close()
         self.builder.records.close()
 
 
@@ -377,4 +379,5 @@ def _builder_with(session: Session, folder: Path, file: Path, *, only_look: bool
         runner=Runner(store, Workers(warm=WARM, path=path), {**os.environ, **sdks.variables()}),
         folder=BuildFolder(session.root / BUILD, store),
         unseen=session.unseen,
+        remote=remote_store(session.settings.remote_cache, os.environ, store, records),
     )

@@ -64,8 +64,7 @@ def _shipped(builder: Builder, action: Action, sample: str) -> dict[str, float]:
     verified = verified_by(builder.plan, action)
     if verified is None or not isinstance(builder.state(verified), Current):
         return {}
-    digest, _ = builder.record(verified).outputs["numbers"].files["numbers.json"]
-    outputs = json.loads(builder.store.path(digest).read_bytes())["outputs"]
+    outputs = json.loads(builder.read(verified, "numbers", "numbers.json"))["outputs"]
     return {
         name: numbers["samples"][sample]["sqnr_db"]
         for name, numbers in outputs.items()

@@ -55,8 +55,7 @@ def _traced(builder: Builder, action: Action) -> dict[str, Any]:
     if not isinstance(builder.state(action.name), Current):
         print(f"{action.name}: compiling with an op trace", file=sys.stderr)
         builder.make(action.name)
-    digest, _ = builder.record(action.name).outputs["dump"].files["op_trace.json"]
-    found: dict[str, Any] = json.loads(builder.store.path(digest).read_bytes())
+    found: dict[str, Any] = json.loads(builder.read(action.name, "dump", "op_trace.json"))
     return found
 
 

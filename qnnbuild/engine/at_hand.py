@@ -48,7 +48,9 @@ def _made(builder: Builder, action: Action) -> AtHand | None:
 
 def _model_in(builder: Builder, tree: Tree) -> Path | None:
     found = tree.files.get(MODEL)
-    return builder.store.path(found[0]) if found is not None else None
+    if found is None or not builder.store.whole(*found):  # it may be in a remote cache only
+        return None
+    return builder.store.path(found[0])
 
 
 def _source(root: Path, action: Action) -> AtHand | None:

@@ -21,6 +21,7 @@ from qnnbuild.engine.folder import BuildFolder
 from qnnbuild.engine.identity import Identity
 from qnnbuild.engine.inputs import Changed, Inputs, digests, stage_artifacts
 from qnnbuild.engine.records import Records
+from qnnbuild.engine.remote_store import RemoteStore
 from qnnbuild.engine.runner import Cancelled, Made, Runner
 from qnnbuild.engine.state import Current, How, Outcome, Stale, State, Waits
 from qnnbuild.engine.store import Store, on_disk
@@ -54,6 +55,7 @@ class Builder:
         runner: Runner,
         folder: BuildFolder,
         unseen: frozenset[str] = frozenset(),
+        remote: RemoteStore | None = None,
     ) -> None:
         self.plan = plan
         self.store = store
@@ -63,6 +65,7 @@ class Builder:
         self.runner = runner
         self.folder = folder
         self.failures = Failures(store)
+        self.remote = remote or RemoteStore(store, records)
         self.unseen = unseen  # models that this build does not look at
         self._last = records.last()
         self._forgotten = records.forgotten()
@@ -128,7 +131,7 @@ class Builder:
             f"the store's copy of {output}/{path} is missing or damaged"
             for output, tree in record.outputs.items()
             for path, (digest, size) in tree.files.items()
-            if not self.store.whole(digest, size)
+            if not self.store.whole(digest, size) and not self.remote.has(digest)
         )
 
     def parts(self, name: str) -> dict[str, Json]:
@@ -185,10 +188,17 @@ class Builder:
         with on_disk(f"{name} cannot be kept"):
             outcome = self._make_of_one_reading(action, force=force)
             if action.lands is not None:
-                mended = self.folder.put(action.lands, _only(outcome.record))
-                if mended and outcome.how == "reused":
-                    outcome = replace(outcome, how="restored", saved_s=0.0)
+                outcome = self._land(action, action.lands, outcome)
         self._settle(name)
+        return outcome
+
+    def _land(self, action: Action, lands: str, outcome: Outcome) -> Outcome:
+        if not self.remote.bring(self.folder.lacks(lands, _only(outcome.record))):
+            # the remote cache promised what it has no longer
+            outcome = self._make_of_one_reading(action, force=False)
+        mended = self.folder.put(lands, _only(outcome.record))
+        if mended and outcome.how == "reused":
+            outcome = replace(outcome, how="restored", saved_s=0.0)
         return outcome
 
     def _make_of_one_reading(self, action: Action, *, force: bool) -> Outcome:
@@ -208,13 +218,22 @@ class Builder:
         # two names, one key: the second waits here and finds the record of the first
         with in_process, self.store.locked(key, partial(self._stop_here, action)):
             again = force or action.name in self._forgotten
-            record = None if again else self.records.get(key)
-            if record is not None and not self._gone(record):
-                self.records.set_last({action.name: key})
-                self._last[action.name] = key
-                saved_s = record.seconds
-                return Outcome(name=action.name, how="reused", record=record, saved_s=saved_s)
-            return self._run(action, key, parts)
+            found = None if again else self._found(action, key, parts)
+            return found or self._run(action, key, parts)
+
+    def _found(self, action: Action, key: Digest, parts: dict[str, Json]) -> Outcome | None:
+        """What was made before, here or by another machine."""
+        how: How = "reused"
+        record = self.records.get(key)
+        if record is not None and not self._gone(record):
+            self.records.set_last({action.name: key})
+        else:
+            record, how = self.remote.find(action, key, parts), "fetched"
+            if record is None:
+                return None
+            self.records.put(record, action.name)
+        self._last[action.name] = key
+        return Outcome(name=action.name, how=how, record=record, saved_s=record.seconds)
 
     def _stop_here(self, action: Action) -> None:
         if self.runner.cancelled:
@@ -226,6 +245,7 @@ class Builder:
         self.records.put(record, action.name)
         self._forgotten.discard(action.name)
         self.records.keep_stats(self.store.stats.news())
+        self.remote.share(record)
         self._last[action.name] = key
         same = before is not None and _digests(before) == _digests(record)
         how: How = "cut off" if same else "made"
@@ -252,6 +272,7 @@ class Builder:
         for name, source in action.inputs.items():
             tree = self._tree(action, name)
             if isinstance(source, OutputOf):
+                self._bring(source.action, tree)
                 stages[name] = partial(stage_artifacts, self.store, tree)
             elif isinstance(source, Provenance):
                 text = self.provenance(action)
@@ -261,6 +282,21 @@ class Builder:
             else:
                 stages[name] = partial(self.inputs.stage, action, name, tree)
         return stages
+
+    def _bring(self, name: str, tree: Tree) -> None:
+        """Have what `name` made in the store; it is made here when nobody has it any more."""
+        if self.remote.bring(tree.files.values()):
+            return
+        record = self._make_of_one_reading(self.plan[name], force=False).record
+        self._settle(name)
+        if tree not in record.outputs.values():
+            raise Changed  # it came out differently, so what stands on it has another key
+
+    def read(self, name: str, output: str, file: str) -> bytes:
+        """The contents of a file that a current action made."""
+        tree = self.record(name).outputs[output]
+        self._bring(name, tree)
+        return self.store.path(tree.files[file][0]).read_bytes()
 
     def _settle(self, name: str) -> None:
         """What was known of `name`, and of what stands on it, is to be found out again."""
@@ -276,6 +312,7 @@ class Builder:
     def cancel(self) -> None:
         """Stop: what runs is ended, nothing new starts. Callable from a signal handler."""
         self.runner.cancelled = True
+        self.remote.cancel()
         self.runner.workers.cancel()
 
     def forget(self, names: Iterable[str]) -> None:
@@ -294,6 +331,7 @@ class Builder:
         with on_disk("the index of the bundles cannot be written"):
             self.folder.finish(self._bundles(), failures=failures, keep=self.unseen)
         self.runner.workers.close()
+        self.remote.finish()
 
     def _bundles(self) -> dict[str, Tree]:
         """Where it lands → its files, for every bundle that is current."""

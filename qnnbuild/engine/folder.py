@@ -51,6 +51,14 @@ class BuildFolder:
             wrong.append(f"{where} was left half done")
         return tuple(wrong)
 
+    def lacks(self, lands: str, tree: Tree) -> list[tuple[Digest, int]]:
+        """The artifacts that `put` would take out of the store."""
+        return [
+            (digest, size)
+            for path, (digest, size) in tree.files.items()
+            if self.store.stats.digest(self.root / lands / path) != digest
+        ]
+
     def put(self, lands: str, tree: Tree) -> bool:
         """Make the folder hold `tree`; say whether anything had to be written."""
         if not self.missing(lands, tree):
@@ -124,7 +132,9 @@ class BuildFolder:
         look at; they stay as the index has them.
         """
         manifests = {
-            lands: self._manifest(tree) for lands, tree in bundles.items() if MANIFEST in tree.files
+            lands: self._manifest(lands, tree)
+            for lands, tree in bundles.items()
+            if MANIFEST in tree.files
         }
         before = self._index() if keep else None
         told = index(manifests, failures)
@@ -152,8 +162,9 @@ class BuildFolder:
     def _known(self) -> list[str]:
         return [p.parent.relative_to(self.root).as_posix() for p in self.root.rglob(MANIFEST)]
 
-    def _manifest(self, tree: Tree) -> dict[str, Any]:
-        return _read(self.store.path(tree.files[MANIFEST][0])) or {}
+    def _manifest(self, lands: str, tree: Tree) -> dict[str, Any]:
+        stored = self.store.path(tree.files[MANIFEST][0])  # it may be in a remote cache only
+        return _read(stored) or _read(self.root / lands / MANIFEST) or {}
 
 
 def _read(path: Path) -> dict[str, Any] | None:

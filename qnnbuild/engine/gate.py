@@ -171,6 +171,7 @@ def mark(root: Path) -> list[Any]:
         f"{name}={value}"
         for name, value in os.environ.items()
         if name.startswith(("QNN", "QAIRT"))  # QNNBUILD_… and what Qualcomm's tools read
+        and name != "QNNBUILD_REMOTE_CACHE_TOKEN"  # nobody is to read it in a file
     )
     return [os.path.abspath(root), sys.version, sys.prefix, told]
 

@@ -127,7 +127,7 @@ class Progress:
         return f"{'stopped: ' if stopped else ''}{told}; took {took}{saved}\n"
 
     def _told(self) -> str:
-        order = ("made", "restored", "reused", "cut off", "failed", "not built")
+        order = ("made", "fetched", "restored", "reused", "cut off", "failed", "not built")
         return ", ".join(f"{how} {self.counts[how]:,}" for how in order if self.counts[how])
 
 

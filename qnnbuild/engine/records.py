@@ -38,6 +38,12 @@ create table if not exists side_files(
   digest text primary key, names text not null) without rowid;
 """
 
+LATER = """
+create table if not exists elsewhere(
+  digest text primary key, size int not null) without rowid;
+"""
+"""Came later, to stores of the same form."""
+
 
 class Records:
     """`checkout` tells the folders apart that share the store: names are theirs, keys are not."""
@@ -78,6 +84,7 @@ class Records:
         if found == 0:
             db.executescript(TABLES)
             db.execute(f"pragma user_version={FORMAT}")
+        db.executescript(LATER)
 
     def _set_aside(self) -> None:
         """A file that is no database holds no records; keep it for whoever wants to look."""
@@ -174,6 +181,19 @@ class Records:
     def keep_side_files(self, digest: Digest, names: tuple[str, ...]) -> None:
         with self._writing() as db:
             db.execute("insert or replace into side_files values(?,?)", (digest, json.dumps(names)))
+
+    def elsewhere(self) -> dict[Digest, int]:
+        """The artifacts that a remote cache had when a record came from it → their size."""
+        rows = self._all("select digest, size from elsewhere")
+        return {digest: int(size) for digest, size in rows}
+
+    def keep_elsewhere(self, files: Mapping[Digest, int]) -> None:
+        with self._writing() as db:
+            db.executemany("insert or replace into elsewhere values(?,?)", list(files.items()))
+
+    def drop_elsewhere(self, digests: Iterable[Digest]) -> None:
+        with self._writing() as db:
+            db.executemany("delete from elsewhere where digest=?", [(d,) for d in digests])
 
     def close(self) -> None:
         with self._lock:

@@ -48,6 +48,8 @@ BUILDS_PACKAGES = Part(
 )
 PARTS: Mapping[str, Part] = {
     "converter": Part(needed=(f"bin/{HOST}/qnn-onnx-converter",), files=PYTHON_CODE, python=True),
+    "dlc-converter": Part(needed=(f"bin/{HOST}/qairt-converter",), files=PYTHON_CODE, python=True),
+    "quantizer": Part(needed=(f"bin/{HOST}/qairt-quantizer",), files=PYTHON_CODE, python=True),
     f"library/{HOST}": Part(
         needed=COMPILES[:1],
         files=COMPILES[1:],
@@ -66,6 +68,7 @@ PARTS: Mapping[str, Part] = {
         ),
         files=(f"lib/{HOST}/libQnnSystem.so", f"lib/{HOST}/libQnnHtpPrepare.so"),
     ),
+    "dlc-library": Part(needed=(f"lib/{HOST}/libQnnModelDlc.so",)),
     "skeleton": Part(
         needed=(f"bin/{HOST}/qnn-op-package-generator",),
         files=(*PYTHON_CODE, "share/QNN/OpPackageGenerator/**/*"),

@@ -39,8 +39,10 @@ class Standings:
         tree = record.outputs.get(output) if record is not None else None
         if tree is None or file not in tree.files:
             return None
-        digest, _ = tree.files[file]
+        digest, size = tree.files[file]
         if digest not in self._read:
+            if not self.builder.remote.bring([(digest, size)]):
+                return None
             text = self.builder.store.path(digest).read_text(encoding="utf-8")
             self._read[digest] = json.loads(text)
         return self._read[digest]

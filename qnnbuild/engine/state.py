@@ -31,12 +31,15 @@ class Waits:
 
 State = Current | Stale | Waits
 
-How = Literal["made", "reused", "cut off", "restored"]
+How = Literal["made", "fetched", "reused", "cut off", "restored"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """`cut off`: it ran and made what it had made before. `restored`: only build/ was mended."""
+    """`cut off`: it ran and made what it had made before. `restored`: only build/ was mended.
+
+    `fetched`: another machine made it, and a remote cache knew.
+    """
 
     name: str
     how: How

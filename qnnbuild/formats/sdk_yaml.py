@@ -33,3 +33,12 @@ def _same(one: str, other: str) -> bool:
     if len(one) >= 6 and len(other) >= 6:  # dates, of which one may have a time behind it
         return one[:6] == other[:6] and (len(one) != len(other) or one == other)
     return one == other
+
+
+def is_newer(one: str, other: str) -> bool:
+    """Whether a version is newer than another, as far as the three numbers of a release tell."""
+    return _numbers(one) > _numbers(other)
+
+
+def _numbers(version: str) -> list[int]:
+    return [int(part) for part in _parts(version)[:3] if part.isdigit()]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import struct
 import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,16 +40,20 @@ def read_records(data: memoryview) -> tuple[ZipRecord, ...]:
 
 def read_directory(data: memoryview) -> tuple[ZipRecord, ...]:
     """All records in the order in which the directory lists them, which is another."""
+    return tuple(record for _, record in read_entries(data))
+
+
+def read_entries(data: memoryview) -> Iterator[tuple[int, ZipRecord]]:
+    """Each with the place of its entry in the directory."""
     if bytes(data[:4]) != ZIP_MAGIC:
         raise FormatError("not a ZIP: it does not begin as one")
     count, at = _directory(data)
     if count > MAX_RECORDS:
         raise FormatError(f"damaged: a directory of {count} records")
-    records = []
     for _ in range(count):
-        record, at = _entry(data, at)
-        records.append(record)
-    return tuple(records)
+        record, following = _entry(data, at)
+        yield at, record
+        at = following
 
 
 def record_data(data: memoryview, record: ZipRecord) -> memoryview:

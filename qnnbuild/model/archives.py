@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from qnnbuild.errors import Problem
-from qnnbuild.model.paths import paths_of, unsafe_name
+from qnnbuild.model.paths import items_of, member_of, paths_of, unsafe_name
 from qnnbuild.model.recipe import ArchiveName, BundleOptions
 from qnnbuild.model.written import fill
 from qnnbuild.text.nodes import Entry, MappingNode, Node, ScalarNode, with_entries
@@ -29,8 +29,10 @@ def filled_bundle(
     archives = node.mapping("archives")
     entries = dict(node.entries)
     for key, entry in node.entries.items():
-        full = fill(entry.value, values, problems, NO_SYSTEM) if key == "files" else entry.value
-        if key == "archives" and archives is not None:
+        full = entry.value
+        if key in {"files", "exported"}:
+            full = fill(entry.value, values, problems, NO_SYSTEM)
+        elif key == "archives" and archives is not None:
             full = _filled_names(archives, values, problems, said)
         elif key == "info" and archives is not None and "library" in archives:
             full = fill(entry.value, _but_chip(values), problems, NEITHER)
@@ -50,6 +52,7 @@ def bundle_options(
     info, archives = full.mapping("info"), full.mapping("archives")
     return BundleOptions(
         files=paths_of(full.get("files"), problems),
+        exported=tuple(member_of(one, problems) for one in items_of(full.get("exported"))),
         info={key: _text(value) for key, value in info or ()},
         context_archive=_name(archives, "context", problems),
         library_archive=_name(archives, "library", problems),

@@ -334,6 +334,7 @@ class ArchiveName:
 @dataclass(frozen=True, kw_only=True)
 class BundleOptions:
     files: tuple[str, ...] = ()  # files of the repo that go along, patterns allowed
+    exported: tuple[str, ...] = ()  # the same among what exports make beside the ONNX files
     info: Mapping[str, str] = field(default_factory=dict)  # of info.txt; {chip} still in it
     context_archive: ArchiveName | None = None
     library_archive: ArchiveName | None = None

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from qnnbuild.errors import Problem, RecipeError, Span
 from qnnbuild.model.paths import paths_of
 from qnnbuild.model.recipe import Scalar
+from qnnbuild.model.remote_cache import RemoteCache, remote_cache_of, remote_cache_problems
 from qnnbuild.model.schemas import settings_schema
 from qnnbuild.model.sdks import KEYS, Sdk, is_sdk, sdk_of, sdk_problems
 from qnnbuild.text.complaints import in_order
@@ -35,6 +36,7 @@ class Settings:
     threads: int | None = None  # how many actions may run at once
     toolchains: Mapping[str, Plugin] = field(default_factory=dict)
     sdks: Mapping[str, Sdk] = field(default_factory=dict)  # toolchains that are Qualcomm's SDK
+    remote_cache: RemoteCache | None = None  # None: machines share nothing
     defaults: MappingNode | None = None  # of every recipe, as written
     places: Mapping[str, Span] = field(default_factory=dict, compare=False)
 
@@ -47,7 +49,8 @@ def read_settings(text: str | bytes, file: str = SETTINGS_FILE) -> Settings:
     root, problems = read_mapping(file, text, "settings file")
     if root is not None:
         toolchains = _toolchain_problems(root.mapping("toolchains"))
-        problems = [*problems, *settings_schema().check(root), *toolchains]
+        remote = remote_cache_problems(root.mapping("remote_cache"))
+        problems = [*problems, *settings_schema().check(root), *toolchains, *remote]
     if root is None or problems:
         raise RecipeError.of(in_order(problems))
     value = settings_schema().typed(root)
@@ -68,6 +71,7 @@ def read_settings(text: str | bytes, file: str = SETTINGS_FILE) -> Settings:
             for name, given in declared.items()
             if is_sdk(name)
         },
+        remote_cache=remote_cache_of(value.get("remote_cache")),
         defaults=root.mapping("defaults"),
         places={name: entry.key.span for name, entry in root.entries.items()},
     )

@@ -9,6 +9,7 @@ from qnnbuild.actions.action import Action, OutputOf
 from qnnbuild.model.recipe import ArchiveName, Target
 from qnnbuild.plans.archives import archive_name
 from qnnbuild.plans.contexts import Chain, fails
+from qnnbuild.plans.names import source_of
 from qnnbuild.steps.archive import archive
 from qnnbuild.steps.library_bundle import LibraryPart, library_bundle
 from qnnbuild.toolchains.work import Toolchain
@@ -49,6 +50,7 @@ class Archived:
                 LibraryPart(
                     graph=chain.use.graph,
                     prepared=chain.prepared.name,
+                    source=source_of(chain.prepared),
                     converted=chain.converted.name,
                     systems=_systems(chain, toolchain),
                 )

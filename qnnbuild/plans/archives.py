@@ -10,6 +10,7 @@ from qnnbuild.errors import Problem
 from qnnbuild.model.recipe import ArchiveName, Graph, Target, Verify
 from qnnbuild.model.sdks import published
 from qnnbuild.plans.contexts import fails, folder_of
+from qnnbuild.steps.export import has_more
 from qnnbuild.toolchains.work import Toolchain
 
 PLACE = "bundle.archives"
@@ -58,6 +59,12 @@ def _of_target(target: Target, toolchain: Toolchain) -> Iterator[Problem]:
             target,
             f"the toolchain {target.toolchain} makes no libraries that an archive could hold",
             "leave 'library' out",
+        )
+    if bundle.exported and not any(has_more(graph.source) for graph in target.graphs):
+        yield Problem(
+            message="the sources bring nothing but ONNX files",
+            at=target.places.get("bundle.exported"),
+            hint="source: {export: {also: …}} names what its command writes beside them",
         )
     if bundle.info and not (bundle.context_archive or bundle.library_archive):
         yield Problem(

@@ -25,6 +25,8 @@ class Link:
     converted: Action
     packages: Action | None = None  # of operators of the user's own
     libraries: tuple[Action, ...] = ()  # of toolchains that compile code; context takes the first
+    unquantized: Action | None = None  # what `converted` quantizes, where that is two actions
+    lowered: Action | None = None  # what context takes in the place of `converted`
     on_device: tuple[Action, ...] = ()  # what builds the own operators' libraries that ship
 
 
@@ -113,7 +115,7 @@ def _compiled(group: Sequence[Link], toolchain: Toolchain) -> list[Chain]:
             graph=link.use.graph,
             stem=stem,
             prepared=link.prepared.name,
-            converted=link.converted.name,
+            converted=(link.lowered or link.converted).name,
             packages=link.packages.name if link.packages else None,
             library=link.libraries[0].name if link.libraries else None,
         )
@@ -133,6 +135,8 @@ def _compiled(group: Sequence[Link], toolchain: Toolchain) -> list[Chain]:
             converted=link.converted,
             packages=link.packages,
             libraries=link.libraries,
+            unquantized=link.unquantized,
+            lowered=link.lowered,
             on_device=link.on_device,
             compiled=action,
             stem=stem,

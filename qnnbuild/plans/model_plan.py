@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from qnnbuild.actions.action import Action, OutputOf
+from qnnbuild.actions.action import Action, Input, OutputOf
 from qnnbuild.model.recipe import Chip, ExportSource, Graph, Source, Target
 from qnnbuild.plans.archived import Archived
 from qnnbuild.plans.contexts import Chain, Link, Wrapped, chains_of, fails, shipped_together
+from qnnbuild.plans.dlcs import floats_of, lowered_of
 from qnnbuild.plans.multi import MultiGraph, MultiGroup, multi_groups
 from qnnbuild.plans.names import Names, Use, source_of, unit_name, uses_of
-from qnnbuild.plans.op_packages import built_for_device, built_here, told_the_converter
+from qnnbuild.plans.op_packages import Told, built_for_device, built_here
 from qnnbuild.plans.proof import Proof, verdict_name
 from qnnbuild.plans.samples import shown_samples
 from qnnbuild.plans.search import Search
@@ -81,8 +82,8 @@ class ModelPlan:
         """What compiles the chains, and what runs and judges them."""
         for chain in chains:
             toolchain = self.toolchains[chain.use.target.toolchain]
-            yield from filter(None, (chain.packages, chain.prepared, chain.converted))
-            yield from chain.libraries
+            before = (chain.packages, chain.prepared, chain.unquantized, chain.converted)
+            yield from filter(None, (*before, chain.lowered, *chain.libraries))
             if chain.use.graph.expect_failure is not None:
                 yield from proof.expected(chain, toolchain)
             if fails(chain.use.target):
@@ -121,13 +122,21 @@ class ModelPlan:
             lambda name: prepare(use.target, use.graph, source, name, own.name if own else None),
         )
         calibrated = self._calibrated(use, prepared)
-        converted = self._converted(use, prepared, calibrated)
+        toolchain = self.toolchains[use.target.toolchain]
+        told = Told(self.names, use, self.toolchains)
+        self.before_convert += told.before
+        floats = floats_of(self.names, use, toolchain, prepared, told.converting)
+        converted = self._converted(
+            use, prepared, calibrated, floats, told.all if floats is None else told.measuring
+        )
         return Link(
             use=use,
             prepared=prepared,
             converted=converted,
             packages=own,
             libraries=tuple(self._libraries(use, converted)),
+            unquantized=floats,
+            lowered=lowered_of(self.names, use, toolchain, converted),
             on_device=tuple(built_for_device(self.names, use, self.toolchains)),
         )
 
@@ -186,7 +195,14 @@ class ModelPlan:
         action, output = self.sources[source]
         return OutputOf(action=action.name, output=output)
 
-    def _converted(self, use: Use, prepared: Action, calibrated: str | None) -> Action:
+    def _converted(
+        self,
+        use: Use,
+        prepared: Action,
+        calibrated: str | None,
+        floats: Action | None,
+        own: Mapping[str, Input],
+    ) -> Action:
         toolchain = self.toolchains[use.target.toolchain]
         if use.graph.auto_from and calibrated is not None:
             shown = list(shown_samples(self.names, use, prepared))
@@ -203,13 +219,17 @@ class ModelPlan:
             found = search.converted()
             self.before_convert += search.actions
             return found
-        before, own = told_the_converter(self.names, use, self.toolchains)
-        self.before_convert += before
 
         def made(name: str) -> Action:
-            one, start = use.graph, prepared.name
             return convert(
-                use.target, one, toolchain, start, calibrated=calibrated, own=own, name=name
+                use.target,
+                use.graph,
+                toolchain,
+                prepared.name,
+                calibrated=calibrated,
+                unquantized=floats.name if floats is not None else None,
+                own=own,
+                name=name,
             )
 
         return self.names.shared(f"convert/{use.base}+{use.graph.precision}", use, made)
@@ -343,6 +363,7 @@ def _part(chain: Chain, run: Chain | None, toolchain: Toolchain) -> Part:
         variant=chain.use.target.variant,
         stem=chain.stem,
         prepared=chain.prepared.name,
+        source=source_of(chain.prepared),
         converted=chain.converted.name,
         compiled=chain.compiled.name,
         verdict=verdict_name(run) if run else None,

@@ -72,33 +72,40 @@ def built_for_device(
             yield action
 
 
-def told_the_converter(
-    names: Names, use: Use, toolchains: Mapping[str, Toolchain]
-) -> tuple[list[Action], dict[str, Input]]:
-    """Inputs of convert with an SDK, and the actions that build some of them."""
-    graph, own = use.graph, use.target.toolchain
-    before: list[Action] = []
-    inputs: dict[str, Input] = {}
-    if not is_sdk(own) or not graph.op_packages:
-        return before, inputs
-    for name, files in (
-        ("definitions", tuple(dict.fromkeys(p.xml for p in graph.op_packages if p.xml))),
-        ("converter", converter_libraries(graph)),
-        ("measuring", measuring_libraries(graph)),
-    ):
-        if files:
-            inputs[name] = SourceFiles(patterns=files)
-    wanted = [
-        (one, CONVERTS, converter_input(one)) for one in built_packages(graph, own) if one.converter
-    ]
-    if graph.calibration is not None:
-        measuring = measuring_packages(graph, own)
-        wanted += [(one, MEASURES, measuring_input(one)) for one in measuring]
-    for package, target, name in wanted:
-        actions = list(_built(names, use, toolchains, package, target))
-        before += actions
-        inputs[name] = OutputOf(action=actions[-1].name, output="library")
-    return before, inputs
+class Told:
+    """What an SDK's converter and quantizer take of operators of the user's own, as inputs."""
+
+    def __init__(self, names: Names, use: Use, toolchains: Mapping[str, Toolchain]) -> None:
+        self.before: list[Action] = []  # what builds some of it
+        self.converting: dict[str, Input] = {}
+        self.measuring: dict[str, Input] = {}
+        graph, own = use.graph, use.target.toolchain
+        if not is_sdk(own) or not graph.op_packages:
+            return
+        definitions = tuple(dict.fromkeys(p.xml for p in graph.op_packages if p.xml))
+        for name, files, into in (
+            ("definitions", definitions, self.converting),
+            ("converter", converter_libraries(graph), self.converting),
+            ("measuring", measuring_libraries(graph), self.measuring),
+        ):
+            if files:
+                into[name] = SourceFiles(patterns=files)
+        for package in built_packages(graph, own):
+            if package.converter:
+                actions = list(_built(names, use, toolchains, package, CONVERTS))
+                self.converting[converter_input(package)] = self._library(actions)
+        for package in measuring_packages(graph, own) if graph.calibration is not None else ():
+            actions = list(_built(names, use, toolchains, package, MEASURES))
+            self.measuring[measuring_input(package)] = self._library(actions)
+
+    @property
+    def all(self) -> dict[str, Input]:
+        """For a converter that measures itself."""
+        return {**self.converting, **self.measuring}
+
+    def _library(self, actions: Sequence[Action]) -> OutputOf:
+        self.before += actions
+        return OutputOf(action=actions[-1].name, output="library")
 
 
 def _built(

@@ -50,10 +50,12 @@ class Graphs:
         )
 
     def _converted(self, compiled: Action, stem: str) -> Action | None:
-        """What converted a graph; between it and the compile may be a library."""
+        """What converted a graph; between it and the compile may be a library, or a DLC."""
         for name in (f"model-{stem}", "model"):  # the first where several are compiled together
             if name in compiled.inputs:
-                return self._maker(compiled, name)
+                maker = self._maker(compiled, name)
+                lowered = maker is not None and maker.step == "dlc"
+                return self._maker(maker, "model") if lowered else maker
         for name in (f"library-{stem}", "library"):
             if name in compiled.inputs:
                 return self._maker(self._maker(compiled, name), "model")

@@ -22,6 +22,7 @@ from qnnbuild.model.recipe import (
     UrlSource,
 )
 from qnnbuild.model.sdks import is_sdk
+from qnnbuild.steps.export import ALSO, has_more
 from qnnbuild.steps.lora import adapter_files, adapters, usual_adapter
 from qnnbuild.toolchains import ortqnn
 from qnnbuild.toolchains.ort_run import run_part
@@ -39,6 +40,7 @@ class Part:
     variant: str = ""
     stem: str  # of its files in what `compiled` makes: other parts may have the same binary
     prepared: str
+    source: str = ""  # the action that brought the ONNX file
     compiled: str
     converted: str = ""
     verdict: str | None = None  # the action that judged the binary of `run_on`
@@ -71,6 +73,7 @@ def bundle(
         inputs |= _inputs(part, is_first=contexts[part.compiled] == part.stem)
     files = tuple(dict.fromkeys(file for t in targets for file in t.bundle.files))
     inputs |= files_and_licence(first, files, license_text)
+    inputs |= exported_files(first, [(part.graph, part.source) for part in parts])
     folder, _, last = where.rpartition("/")
     return Action(
         name=f"bundle/{folder}@{last}",
@@ -105,6 +108,22 @@ def files_and_licence(
     if files:
         inputs["files"] = SourceFiles(patterns=tuple(files))
     return inputs
+
+
+def exported_patterns(target: Target) -> Mapping[str, Json]:
+    """In the values of a bundle only where there are some."""
+    return {"exported": list(target.bundle.exported)} if target.bundle.exported else {}
+
+
+def exported_files(target: Target, sources: Sequence[tuple[Graph, str]]) -> Mapping[str, OutputOf]:
+    """What the exports of graphs have for the bundle; `sources` are graphs and their actions."""
+    if not target.bundle.exported:
+        return {}
+    names = dict.fromkeys(name for graph, name in sources if has_more(graph.source))
+    return {
+        f"exported-{number}": OutputOf(action=name, output=ALSO)
+        for number, name in enumerate(names)
+    }
 
 
 def named_places(target: Target) -> dict[str, Span]:
@@ -169,6 +188,7 @@ def _params(targets: Sequence[Target], parts: Sequence[Part]) -> dict[str, Json]
         "chips": [_chip(chip) for chip in _chips(targets)],
         "toolchain": first.toolchain,
         "folder": recipe_folder(first.recipe) if any(t.bundle.files for t in targets) else "",
+        **exported_patterns(first),
         "graphs": {
             part.stem: {**_graph(part, first.toolchain), "context": contexts[part.compiled]}
             for part in parts

@@ -53,7 +53,7 @@ def context(
         call=work.call,
         argv=work.argv,
         params=work.params,
-        inputs=_inputs(members),
+        inputs=_inputs(members, names=work.takes_names),
         outputs=work.outputs,
         tools=work.tools,
         env=work.env,
@@ -113,7 +113,7 @@ def _work(
     return toolchain.shared({m.stem: m.graph for m in members}, chip, target.context)
 
 
-def _inputs(members: Sequence[Member]) -> dict[str, Input]:
+def _inputs(members: Sequence[Member], *, names: bool = True) -> dict[str, Input]:
     """ "model" and "names" (the user's words for nodes); of several, each with its stem."""
     inputs: dict[str, Input] = {}
     for member in members:
@@ -122,7 +122,8 @@ def _inputs(members: Sequence[Member]) -> dict[str, Input]:
             inputs[f"library{behind}"] = OutputOf(action=member.library, output="library")
         else:
             inputs[f"model{behind}"] = OutputOf(action=member.converted, output="model")
-            inputs[f"names{behind}"] = OutputOf(action=member.prepared, output="names")
+            if names:
+                inputs[f"names{behind}"] = OutputOf(action=member.prepared, output="names")
         if member.packages is not None:
             inputs[f"packages{behind}"] = OutputOf(action=member.packages, output="here")
     return inputs

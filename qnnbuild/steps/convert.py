@@ -16,19 +16,21 @@ def convert(
     prepared: str,
     *,
     calibrated: str | None = None,
+    unquantized: str | None = None,
     own: Mapping[str, Input] | None = None,
     name: str,
 ) -> Action:
-    """`own`: what the converter is told of operators of the user's own.
+    """Others are names of actions; `calibrated` is for quantizing only.
 
-    `prepared` and `calibrated` are names of actions; the second is for quantizing only.
+    `unquantized` has converted already, with the encodings: what it made is quantized. `own`: what
+    the converter is told of operators of the user's own.
     """
     work = toolchain.convert(graph)
-    inputs: dict[str, Input] = {"model": OutputOf(action=prepared, output="model")}
+    inputs: dict[str, Input] = {"model": OutputOf(action=unquantized or prepared, output="model")}
     if calibrated is not None:
         inputs["feeds"] = OutputOf(action=calibrated, output="feeds")
     quantization = graph.quantization
-    if quantization is not None and quantization.encodings is not None:
+    if unquantized is None and quantization is not None and quantization.encodings is not None:
         inputs["encodings"] = SourceFiles(patterns=(quantization.encodings,))
     if quantization is not None and (quantization.sixteen_bit_nodes or quantization.float_nodes):
         inputs["names"] = OutputOf(action=prepared, output="names")  # patterns are in users' names

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from qnnbuild.actions.action import Action, Input, OutputOf, SourceFiles
 from qnnbuild.errors import Span
-from qnnbuild.model.recipe import ExportSource, Graph
+from qnnbuild.model.recipe import ExportSource, Graph, Source
 from qnnbuild.steps.fetch import MODEL, PIP, source_places
 
 ENVS = "QNNBUILD_ENVS"
@@ -99,6 +99,11 @@ def export_output(graph: Graph, graphs: Sequence[Graph]) -> str:
         return MODEL
     first = made.index(graph.source.makes) if isinstance(graph.source, ExportSource) else 0
     return graphs[first].name
+
+
+def has_more(source: Source) -> bool:
+    """Whether an action brings more than the ONNX file."""
+    return isinstance(source, ExportSource) and bool(source.also)
 
 
 def exported(patterns: Sequence[str], action: str) -> OutputOf | None:

@@ -11,6 +11,8 @@ from qnnbuild.model.recipe import Graph, Target
 from qnnbuild.model.sdks import is_sdk, published
 from qnnbuild.steps.bundle import (
     BUNDLE,
+    exported_files,
+    exported_patterns,
     files_and_licence,
     named_places,
     recipe_folder,
@@ -28,6 +30,7 @@ class LibraryPart:
 
     graph: Graph
     prepared: str
+    source: str = ""  # the action that brought the ONNX file
     converted: str
     systems: Mapping[str, str]
 
@@ -50,6 +53,7 @@ def library_bundle(
         inputs |= _inputs(part)
     files = [f for f in first.bundle.files if all(f in t.bundle.files for t in targets)]
     inputs |= files_and_licence(first, files, license_text)
+    inputs |= exported_files(first, [(part.graph, part.source) for part in parts])
     return Action(
         name=f"bundle/{where}",
         step="bundle",
@@ -87,6 +91,7 @@ def _params(first: Target, parts: Sequence[LibraryPart], *, with_files: bool) ->
         "chips": [],
         "toolchain": first.toolchain,
         "folder": recipe_folder(first.recipe) if with_files else "",
+        **exported_patterns(first),
         "graphs": {
             part.graph.name: {
                 "graph": part.graph.name,

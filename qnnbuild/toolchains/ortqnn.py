@@ -77,6 +77,12 @@ class OrtQnn:
             tools=("package:onnx",),
         )
 
+    def unquantized(self, graph: Graph) -> Work | None:
+        return None
+
+    def lowered(self, graph: Graph) -> Work | None:
+        return None
+
     def libraries(self, graph: Graph) -> Mapping[str, Work]:
         """What it converts is an ONNX file, and compiled from that."""
         return {}

@@ -1,19 +1,22 @@
 """The toolchains `qairt-<version>`: Qualcomm's own SDK, in as many versions as a repo declares.
 
 convert makes C++, library compiles it for this host and for others, and context lets the HTP's
-library prepare it for a chip.
+library prepare it for a chip. With `route: dlc` or `route: ort-dlc` there is a DLC in their place.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from qnnbuild.digest import Json
 from qnnbuild.errors import Problem
 from qnnbuild.model.recipe import Chip, ContextOptions, Graph, RunOptions
 from qnnbuild.model.sdks import Sdk
+from qnnbuild.toolchains import qairt_dlc
+from qnnbuild.toolchains.ortqnn import OrtQnn
 from qnnbuild.toolchains.own_packages import Built, packages_work
-from qnnbuild.toolchains.qairt_convert import command, precision_problems
+from qnnbuild.toolchains.qairt_convert import command
 from qnnbuild.toolchains.qairt_extensions import compile_extensions
 from qnnbuild.toolchains.qairt_htp import compile_part, reads_back
 from qnnbuild.toolchains.qairt_names import ANDROID, HOST, name_problems, names_of
@@ -26,6 +29,7 @@ from qnnbuild.toolchains.qairt_op_packages import (
 )
 from qnnbuild.toolchains.qairt_option_checks import option_problems
 from qnnbuild.toolchains.qairt_options import CONVERTER, LIBRARY, data, given, has
+from qnnbuild.toolchains.qairt_routes import CPP, DLC, ORT_DLC, route_of, route_problems
 from qnnbuild.toolchains.qairt_sharing import sharing_problems
 from qnnbuild.toolchains.work import Work
 
@@ -57,7 +61,8 @@ class Qairt:
     ) -> Iterable[Problem]:
         yield from name_problems(graph, self._targets(graph))
         yield from self._not_for_it(graph, context or ContextOptions())
-        yield from precision_problems(graph, chip, self.version)
+        yield from route_problems(graph)
+        yield from qairt_dlc.dlc_problems(graph, chip, self.version)
         yield from option_problems(graph, chip, self.version)
         yield from op_package_problems(graph, self.name)
         since = data().arch_since.get(chip.arch, "")
@@ -110,6 +115,13 @@ class Qairt:
         return building_problems(self.sdk, graph, package)
 
     def convert(self, graph: Graph) -> Work:
+        route = route_of(graph)
+        if route == ORT_DLC:
+            return OrtQnn().convert(graph)
+        if route == DLC and graph.quantization is not None:
+            return self._of_sdk(qairt_dlc.quantizer(graph, self.version), "quantizer")
+        if route == DLC:
+            return self._of_sdk(qairt_dlc.converter(graph, self.version), "dlc-converter")
         return Work(
             call="qnnbuild.work.qairt_convert:convert",
             params={
@@ -122,6 +134,19 @@ class Qairt:
             passes=self._passes,
         )
 
+    def unquantized(self, graph: Graph) -> Work | None:
+        if route_of(graph) != DLC or graph.quantization is None:
+            return None
+        return self._of_sdk(qairt_dlc.converter(graph, self.version), "dlc-converter")
+
+    def lowered(self, graph: Graph) -> Work | None:
+        return qairt_dlc.dump(graph) if route_of(graph) == ORT_DLC else None
+
+    def _of_sdk(self, work: Work, part: str) -> Work:
+        """By a Python tool of the SDK."""
+        tools = (self._tool(part), "package:numpy")
+        return replace(work, tools=tools, passes=self._passes)
+
     def libraries(self, graph: Graph) -> Mapping[str, Work]:
         """For this host, which compiles it for a chip, and for what else the recipe names."""
         return {target: self._library(graph, target) for target in self._targets(graph)}
@@ -130,6 +155,7 @@ class Qairt:
         return self._compile({graph.name: graph}, chip)
 
     def sharing_problems(self, graphs: Sequence[Graph]) -> Iterable[Problem]:
+        yield from qairt_dlc.mixed_problems(graphs)
         yield from sharing_problems(graphs)
 
     def shared(self, graphs: Mapping[str, Graph], chip: Chip, context: ContextOptions) -> Work:
@@ -162,10 +188,16 @@ class Qairt:
 
     def _compile(self, graphs: Mapping[str, Graph], chip: Chip) -> Work:
         members: list[Json] = [
-            {"stem": stem, "graph": names_of(graph).graph, "reads_back": reads_back(graph, chip)}
+            {
+                "stem": stem,
+                "graph": names_of(graph).graph,
+                "reads_back": reads_back(graph, chip),
+                **({"named_by_dlc": True} if route_of(graph) == ORT_DLC else {}),
+            }
             for stem, graph in graphs.items()
         ]
         together = list(graphs.values())
+        dlc = route_of(together[0]) != CPP
         htp = compile_part(together, chip, self.version, shared=len(together) > 1)
         around = compile_extensions(together)
         return Work(
@@ -178,13 +210,19 @@ class Qairt:
                 "soc_model": chip.soc_model,
                 "arch": chip.arch,
                 **_registered(graphs),
+                **({"dlc": True} if dlc else {}),
             },
             outputs=("context", "facts"),
-            tools=(self._tool("context"),),
+            tools=tuple(
+                self._tool(part) for part in ("context", *(["dlc-library"] if dlc else []))
+            ),
             passes=self._passes,
+            takes_names=False,
         )
 
     def _targets(self, graph: Graph) -> tuple[str, ...]:
+        if route_of(graph) != CPP:
+            return ()
         asked = given(graph, LIBRARY).get("targets", ())
         known = [one for one in asked if one == ANDROID] if isinstance(asked, list) else []
         return tuple(dict.fromkeys((HOST, *known)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -56,7 +56,8 @@ def command(graph: Graph) -> tuple[str, ...]:
     for name, spec in graph.inputs.items():
         if spec.layout is not None:
             words += ["--input_layout", name, spec.layout]
-    return (*words, *converter_words(graph), *measuring_words(graph), *_options(graph))
+    options = options_said(data().sections[CONVERTER], given(graph, CONVERTER))
+    return (*words, *converter_words(graph), *measuring_words(graph), *options)
 
 
 def _measured(graph: Graph) -> Iterator[str]:
@@ -80,20 +81,24 @@ def _widths(graph: Graph) -> Iterator[str]:
     yield from ("--bias_bitwidth", str(quantization.bias))
 
 
-def _options(graph: Graph) -> Iterator[str]:
-    known = data().sections[CONVERTER]
-    for name, value in sorted(given(graph, CONVERTER).items()):
+def options_said(
+    known: Mapping[str, Option],
+    asked: Mapping[str, Any],
+    spelled: Callable[[Option], str] = lambda option: option.flag or f"--{option.name}",
+) -> Iterator[str]:
+    """A tool's words for options; a default that is written out is none."""
+    for name, value in sorted(asked.items()):
         if name in known and not known[name].said_by:
-            yield from _words(known[name], value)
+            yield from _words(known[name], value, spelled(known[name]))
 
 
-def _words(option: Option, value: Any) -> Iterator[str]:
-    flag = option.flag or f"--{option.name}"
-    if option.form == "switch":
+def _words(option: Option, value: Any, flag: str) -> Iterator[str]:
+    if option.form == "switch" or value is True:
         if value is True:
             yield flag
-    elif option.form == "names":
-        yield from (flag, option.word, *map(str, value))
+    elif option.form in ("names", "some"):
+        if isinstance(value, list):
+            yield from (flag, *filter(None, [option.word]), *map(str, value))
     elif option.form == "pairs" and isinstance(value, Mapping):
         for name, one in value.items():
             yield from (flag, str(name), str(one))
@@ -101,8 +106,18 @@ def _words(option: Option, value: Any) -> Iterator[str]:
         yield from (flag, str(value))
 
 
-def precision_problems(graph: Graph, chip: Chip, version: str) -> Iterator[Problem]:
-    """What the converter cannot make of the graph's precision, or the chip cannot calculate."""
+def precision_problems(
+    graph: Graph,
+    chip: Chip,
+    version: str,
+    *,
+    wide_weights_since: str = WIDE_WEIGHTS_SINCE,
+    part: str = CONVERTER,
+) -> Iterator[Problem]:
+    """What the converter cannot make of the graph's precision, or the chip cannot calculate.
+
+    `part` is that of the options which say how ranges are found.
+    """
     at = graph.places.get("precision", graph.places.get("graph"))
     quantization = graph.quantization
     if quantization is None or graph.auto_from:
@@ -122,20 +137,22 @@ def precision_problems(graph: Graph, chip: Chip, version: str) -> Iterator[Probl
                 f"{{{chip.name}: {{precision: w8a16}}}}",
             )
         return
-    for said in _refused(quantization, version):
+    for said in _refused(quantization, version, wide_weights_since, part):
         message, hint = said
         yield Problem(
             message=f"'{graph.name}' cannot be {graph.precision}: {message}", at=at, hint=hint
         )
 
 
-def _refused(quantization: Quantization, version: str) -> Iterator[tuple[str, str]]:
+def _refused(
+    quantization: Quantization, version: str, wide_since: str, part: str
+) -> Iterator[tuple[str, str]]:
     if quantization.activations is None or quantization.weights is None:
         yield "the SDK's converter quantizes weights and activations", "precision: w8a16"
         return
-    if quantization.weights == 16 and not has(version, WIDE_WEIGHTS_SINCE):
+    if quantization.weights == 16 and not has(version, wide_since):
         yield (
-            f"weights of 16 bits came with {WIDE_WEIGHTS_SINCE}; the SDK is {version}",
+            f"weights of 16 bits came with {wide_since}; the SDK is {version}",
             "precision: w8a16",
         )
     usual = replace(
@@ -149,9 +166,9 @@ def _refused(quantization: Quantization, version: str) -> Iterator[tuple[str, st
         if getattr(quantization, name) != getattr(usual, name):
             yield (
                 "the SDK's converter has words of its own for ranges",
-                f"options: {{qairt: {{converter: {{{option}}}}}}}"
+                f"options: {{qairt: {{{part}: {{{option}}}}}}}"
                 if ":" in option
-                else f"options: {{qairt: {{converter: {{{option}: …}}}}}}",
+                else f"options: {{qairt: {{{part}: {{{option}: …}}}}}}",
             )
     if any(getattr(quantization, name) for name in ENCODED):
         yield (

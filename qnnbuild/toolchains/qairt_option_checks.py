@@ -7,16 +7,8 @@ from typing import Any
 
 from qnnbuild.errors import Problem, Span, did_you_mean
 from qnnbuild.model.recipe import Chip, Graph
-from qnnbuild.toolchains.qairt_options import (
-    HTP,
-    SECTIONS,
-    SET_BY,
-    Option,
-    data,
-    given,
-    has,
-    numbers,
-)
+from qnnbuild.toolchains.qairt_options import HTP, SET_BY, Option, given, has, numbers
+from qnnbuild.toolchains.qairt_routes import ROUTE, Sections, route_of, route_with, sections_of
 
 DECODE = "llm_decode_"
 DECODE_SINCE = "2.48"
@@ -26,18 +18,22 @@ DECODE_SINCE = "2.48"
 def option_problems(graph: Graph, chip: Chip, version: str) -> Iterator[Problem]:
     """Every mistake in the options, for an SDK of this version."""
     top = graph.options.get("qairt", {})
+    route = route_of(graph)
+    parts = sections_of(route)
     for section, value in top.items():
         at = graph.places.get(f"{SET_BY}.{section}", graph.places.get("options"))
-        if section not in SECTIONS:
-            yield _no_section(section, at)
+        if section == ROUTE:
+            continue
+        if section not in parts:
+            yield _no_section(section, at, route)
         elif not isinstance(value, Mapping):
             yield Problem(message=f"{SET_BY}.{section} wants a mapping, not '{value}'", at=at)
         else:
             for name, one in given(graph, section).items():
                 place = graph.places.get(f"{SET_BY}.{section}.{name}", at)
-                option = data().sections[section].get(name)
+                option = parts[section].get(name)
                 if option is None:
-                    yield _unknown(section, name, place)
+                    yield _unknown(section, name, place, parts)
                 else:
                     yield from _problems(option, one, place, chip, version)
     yield from _beside(graph)
@@ -100,7 +96,9 @@ def wrong_value(option: Option, value: Any, version: str = "") -> str | None:
         return None if good else f"{_said(value)} {why}"
     if option.form == "choice":
         return _wrong_choice(option, value, version)
-    lists = {"names": _wrong_names, "pairs": _wrong_pairs}
+    if option.form == "some" and value is True:
+        return None
+    lists = {"names": _wrong_names, "some": _wrong_names, "pairs": _wrong_pairs}
     return lists.get(option.form, _wrong_number)(option, value)
 
 
@@ -174,13 +172,13 @@ def _beside(graph: Graph) -> Iterator[Problem]:
         )
 
 
-def _unknown(section: str, name: str, at: Span | None) -> Problem:
-    known = data().sections[section]
-    renamed = next((one for one in known.values() if name in one.was), None)
+def _unknown(section: str, name: str, at: Span | None, parts: Sections) -> Problem:
+    known = parts[section]
+    renamed = next((one for one in known.values() if name in (*one.was, one.old)), None)
     if renamed is not None:
         way = renamed.said_by or f"write {renamed.name}"
         return Problem(message=f"{name} is called {renamed.name}", at=at, hint=way)
-    elsewhere = next((other for other in SECTIONS if name in data().sections[other]), None)
+    elsewhere = next((other for other in parts if name in parts[other]), None)
     settable = [one.name for one in known.values() if not one.said_by]
     otherwise = f"all options: {', '.join(settable)}"
     hint = f"it stands under {SET_BY}.{elsewhere}" if elsewhere else None
@@ -191,13 +189,21 @@ def _unknown(section: str, name: str, at: Span | None) -> Problem:
     )
 
 
-def _no_section(section: str, at: Span | None) -> Problem:
-    elsewhere = next((one for one in SECTIONS if section in data().sections[one]), None)
+def _no_section(section: str, at: Span | None, route: str) -> Problem:
+    parts = sections_of(route)
+    if (other := route_with(section)) is not None:
+        return Problem(
+            message=f"with route: {route} there is no part '{section}'",
+            at=at,
+            hint=f"route: {other} has one; parts here: {', '.join(parts)}",
+        )
+    elsewhere = next((one for one in parts if section in parts[one]), None)
     hint = f"it stands under {SET_BY}.{elsewhere}" if elsewhere else None
+    known = (ROUTE, *parts)
     return Problem(
         message=f"{SET_BY} has no part '{section}'",
         at=at,
-        hint=hint or did_you_mean(section, SECTIONS, otherwise=f"parts: {', '.join(SECTIONS)}"),
+        hint=hint or did_you_mean(section, known, otherwise=f"parts: {', '.join(parts)}"),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -17,7 +17,10 @@ SET_BY = "options.qairt"
 CONVERTER, LIBRARY, HTP, EXTENSIONS = "converter", "library", "htp", "extensions"
 SECTIONS = (CONVERTER, LIBRARY, HTP, EXTENSIONS)
 
-FORMS = ("switch", "bit", "number", "real", "choice", "text", "names", "pairs", "mapping")
+FORMS = (
+    *("switch", "bit", "number", "real", "choice", "text", "names", "some", "pairs", "mapping"),
+    "mappings",
+)
 GEN, RUN, BOTH = "gen", "run", "both"
 
 
@@ -33,6 +36,7 @@ class Option:
     since: str = ""
     until: str = ""
     was: tuple[str, ...] = ()
+    old: str = ""  # the flag of versions that spell it otherwise
     said_by: str = ""
     flag: str = ""  # of the converter; empty: two dashes and the name
     word: str = ""  # behind the flag, before the values
@@ -64,12 +68,14 @@ def data() -> Data:
     text = resources.files(__package__).joinpath(FILE).read_text(encoding="utf-8")
     top = yaml.load(text, Loader=loader)  # noqa: S506 - a base loader makes texts and nothing else
     return Data(
-        sections={
-            section: {row["name"]: option_of(row) for row in top[section]} for section in SECTIONS
-        },
+        sections={section: options_in(top[section]) for section in SECTIONS},
         chip_words=tuple((row["since"], row["word"]) for row in top["chip_word"]),
         arch_since={int(arch): since for arch, since in top["arch_since"].items()},
     )
+
+
+def options_in(rows: Iterable[Mapping[str, Any]]) -> Mapping[str, Option]:
+    return {row["name"]: option_of(row) for row in rows}
 
 
 def option_of(row: Mapping[str, Any]) -> Option:
@@ -84,7 +90,7 @@ def option_of(row: Mapping[str, Any]) -> Option:
         option = Option(**values)
     except TypeError as error:
         raise ValueError(f"{row.get('name', row)}: {error}") from error
-    if option.form not in (*FORMS, "mappings"):
+    if option.form not in FORMS:
         raise ValueError(f"{option.name}: no form '{option.form}'")
     if not (option.about or option.said_by):
         raise ValueError(f"{option.name}: what it is about is missing")

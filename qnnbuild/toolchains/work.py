@@ -22,6 +22,7 @@ class Work:
     tools: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
     passes: tuple[str, ...] = ()  # variables of the build that the tools need and no key has
+    takes_names: bool = True  # of a compile: the user's words for nodes
 
 
 class Toolchain(Protocol):
@@ -59,6 +60,20 @@ class Toolchain(Protocol):
         """Inputs "model" (prepared) and, to quantize, "feeds" → "model" and what else it tells.
 
         Knows no chip.
+        """
+        ...
+
+    def unquantized(self, graph: Graph) -> Work | None:
+        """Inputs "model" (prepared) and "encodings" → "model", which `convert` takes in its place.
+
+        For toolchains that convert first and quantize then; None where one work does both.
+        """
+        ...
+
+    def lowered(self, graph: Graph) -> Work | None:
+        """Input "model" (converted) → "model", which `context` takes in its place.
+
+        For a compile that reads another format than what was converted; None where it reads that.
         """
         ...
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from qnnbuild.digest import digest_file
 from qnnbuild.work.license_text import read_license
 from qnnbuild.work.run import Run, WorkError
 
@@ -16,13 +17,35 @@ MANIFEST = "manifest.json"
 
 
 def take_files(run: Run, out: Path) -> None:
-    """The recipe's more files, named as from the recipe's folder."""
+    """The recipe's more files, named as from the recipe's folder, and what exports made."""
+    _take_exported(run, out)
     if "files" not in run.inputs:
         return
     start = f"{run.params['folder']}/"
     for name in tuple(files_below(run.inputs["files"])):
         inside = name.removeprefix(start)
         move(run.inputs["files"] / name, out, inside, f"'{name}'")
+
+
+def _take_exported(run: Run, out: Path) -> None:
+    """Named as the export's command does; what several commands make is there once."""
+    folders = [folder for name, folder in run.inputs.items() if name.startswith("exported-")]
+    found: dict[Path, Path] = {}
+    for pattern in run.params.get("exported", ()):
+        files = {path: folder for folder in folders for path in sorted(folder.glob(pattern))}
+        files = {path: folder for path, folder in files.items() if path.is_file()}
+        if not files:
+            raise WorkError(
+                f"the export made nothing for '{pattern}'",
+                place="bundle.exported",
+                hint="source: {export: {also: …}} has to name it, too",
+            )
+        found |= files
+    for path, folder in found.items():
+        name = path.relative_to(folder).as_posix()
+        there = out / name
+        if not there.is_file() or digest_file(there) != digest_file(path):
+            move(path, out, name, f"'{name}', which the export made,")
 
 
 def move(path: Path, out: Path, name: str, what: str) -> None:

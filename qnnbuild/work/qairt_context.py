@@ -22,6 +22,7 @@ from qnnbuild.formats.context_json import BorderTensor, ReadContext, ReadGraph, 
 from qnnbuild.formats.format_error import FormatError
 from qnnbuild.formats.sdk_yaml import same_version
 from qnnbuild.work.qairt_border import border
+from qnnbuild.work.qairt_dlcs import dlc_of, named, operators_of
 from qnnbuild.work.qairt_sdk import HOST, Ended, Sdk, run_tool, sdk_here, version_of
 from qnnbuild.work.run import Run, WorkError
 
@@ -44,14 +45,16 @@ def context(run: Run) -> None:
     """Inputs "library", or "library-<stem>" of each, → outputs "context" and "facts".
 
     `params`: binary (its stem), members ([{stem, graph, reads_back}], in order), htp (what its own
-    file says), extensions (what stands around it), soc_model, arch.
+    file says), extensions (what stands around it), soc_model, arch. With `dlc` inputs are "model",
+    or "model-<stem>" of each.
     """
     sdk = sdk_here()
+    run = named(run, version_of(sdk))
     members: Sequence[Mapping[str, Any]] = run.params["members"]
     _write_files(sdk, run.params["htp"], run.params.get("extensions", {}))
     binary = run.params["binary"]
     argv = [GENERATOR, "--backend", f"{LIBRARIES}/libQnnHtp.so"]
-    argv += ["--model", ",".join(_library(run, member["stem"]) for member in members)]
+    argv += _models(run, members)
     argv += ["--output_dir", "{out.context}", "--binary_file", binary]
     argv += ["--config_file", (FOLDER / OUTER).as_posix()]
     argv += ["--op_packages", run.params["op_packages"]] if "op_packages" in run.params else []
@@ -85,6 +88,14 @@ def _write_files(sdk: Sdk, htp: Mapping[str, Any], around: Mapping[str, Any]) ->
         **around,
     }
     (FOLDER / OUTER).write_text(json.dumps(outer, indent=4) + "\n", encoding="utf-8")
+
+
+def _models(run: Run, members: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What is compiled: libraries, or DLCs, which one library of the SDK loads."""
+    if run.params.get("dlc"):
+        dlcs = ",".join(dlc_of(run, member["stem"]).as_posix() for member in members)
+        return ["--model", f"{LIBRARIES}/libQnnModelDlc.so", "--dlc_path", dlcs]
+    return ["--model", ",".join(_library(run, member["stem"]) for member in members)]
 
 
 def _input_of(run: Run, stem: str) -> str:
@@ -235,7 +246,7 @@ def _facts(run: Run, member: Mapping[str, Any], found: ReadContext, path: Path) 
         "options": run.params["htp"],
         "embedded": False,
         "graphs_in_binary": [one.name for one in found.graphs],
-        "nodes": len(net.get("graph", {}).get("nodes", {})),  # as the converter made them
+        "nodes": _nodes(run, member["stem"], net),
         "cpu_nodes": [],
         "inputs": [_tensor(one, orders.get(one.name)) for one in graph.inputs],
         "outputs": [_tensor(one, orders.get(one.name)) for one in graph.outputs],
@@ -244,11 +255,20 @@ def _facts(run: Run, member: Mapping[str, Any], found: ReadContext, path: Path) 
 
 
 def _net(run: Run, stem: str) -> dict[str, Any]:
-    """What the converter tells of the graph."""
+    """What the converter tells of the graph; nothing of a DLC, which has the source's layouts."""
+    if run.params.get("dlc"):
+        return {}
     folder = run.inputs[_input_of(run, stem)]
     (path,) = folder.glob("*_net.json")
     net: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return net
+
+
+def _nodes(run: Run, stem: str, net: Mapping[str, Any]) -> int:
+    """How many the converter made."""
+    if run.params.get("dlc"):
+        return operators_of(run, stem)
+    return len(net.get("graph", {}).get("nodes", {}))
 
 
 def _tensor(one: BorderTensor, order: list[int] | None) -> dict[str, Any]:

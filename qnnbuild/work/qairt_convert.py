@@ -45,7 +45,7 @@ def convert(run: Run) -> None:
 
 def _quantize(run: Run, sdk: Sdk) -> None:
     """Once, or twice where the converter lays an input out otherwise than was foreseen."""
-    inputs = _inputs(run.inputs["model"] / "model.onnx")
+    inputs = inputs_of(run.inputs["model"] / "model.onnx")
     orders = {one.name: guess(one, run.params["keeps_layout"]) for one in inputs}
     for last in (False, True):
         count = write_samples(run.inputs["feeds"], inputs, orders, INPUT_LIST)
@@ -93,7 +93,7 @@ def _checked(run: Run, ended: Ended) -> Mapping[str, Any]:
     return net
 
 
-def _inputs(path: Path) -> list[Input]:
+def inputs_of(path: Path) -> list[Input]:
     with path.open("rb") as file:
         mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     facts, _ = read_model(memoryview(mapped))

@@ -191,12 +191,17 @@ def test_a_definition_that_is_none_is_told_with_the_generators_lines(fresh: SdkR
     assert "Missing child element Shape/Rank" in told
 
 
-def test_ranges_are_measured_with_a_package_for_the_cpu_and_shapes_told_by_a_third(fresh: SdkRepo):
+@pytest.mark.parametrize("route", ["cpp", "dlc"])
+def test_ranges_are_measured_with_a_package_for_the_cpu_and_shapes_told_by_a_third(
+    fresh: SdkRepo, route: str
+):
     fresh.write("udo/cpu/MyAddCpu.xml", CPU_DEFINITION)
     fresh.write("udo/cpu/MyAdd.cpp", CPU_SOURCE)
     fresh.write("udo/shapes/shapes.cpp", SHAPES)
     recipe = RECIPE.format(chips="SM8750").replace(
-        "precision: fp16", "precision: w8a16\n    calibration: {random: 2}"
+        "precision: fp16",
+        "precision: w8a16\n    calibration: {random: 2}\n"
+        f"    options: {{qairt: {{route: {route}}}}}",
     )
     more = (
         "      converter: ../udo/shapes/shapes.cpp\n"
@@ -215,6 +220,7 @@ def test_ranges_are_measured_with_a_package_for_the_cpu_and_shapes_told_by_a_thi
     assert {
         "op-package/own/own/MyAddCpu/all_x86",
         "op-package/own/own/MyAddOpPackage/converter",
-    } <= (set(done.ran))
-    assert "--converter_op_package_lib libConverterOpPackage.so" in words
-    assert f"--op_package_lib libMyAddCpu.so:{INTERFACE}" in words
+    } <= set(done.ran)
+    if route == "cpp":
+        assert "--converter_op_package_lib libConverterOpPackage.so" in words
+        assert f"--op_package_lib libMyAddCpu.so:{INTERFACE}" in words

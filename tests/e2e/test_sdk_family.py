@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import tarfile
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
@@ -41,7 +43,7 @@ def save(name, steps, units):
 
 
 out.mkdir()
-(out / "tokens.txt").write_text("a 0\\n")
+Path("tokens.txt").write_text("a 0\\n")
 if head == "ctc":
     save("model", frames, 8)
 else:
@@ -61,7 +63,7 @@ source:
     run: [python, export.py, "{head}", "{frames}"]
     needs: export.py
     makes: "out/{graph}.onnx"
-    also: [out/tokens.txt, "out/samples/**/*.npz"]
+    also: [tokens.txt, "out/samples/**/*.npz"]
 graphs:
   model:
     leave_out: transducer-*
@@ -78,6 +80,12 @@ graphs:
     leave_out: ctc-*
     precision: w8a16
     calibration: {exported: "out/samples/{graph}/*.npz"}
+bundle:
+  exported: tokens.txt
+  info: {frames: "{frames}"}
+  archives:
+    context: "speech-{chip}-binary-{head}-{frames}"
+    library: "speech-{head}-{frames}-{target}"
 """
 
 
@@ -111,13 +119,15 @@ def test_it_is_compiled_once_for_each_chip(built) -> None:
     ran = Counter(name.split("/")[0] for name in done.ran)
     contexts = Counter(name.split("/")[2] for name in done.ran if name.startswith("context/"))
 
-    assert (ran["export"], ran["library"], ran["bundle"]) == (4, 6, 6)
+    assert (ran["export"], ran["library"], ran["archive"]) == (4, 6, 10)
     assert contexts == {"model": 4, "encoder": 2, "decoder": 1, "joiner": 1}
 
 
 def test_each_bundle_has_the_graphs_of_its_variant(built) -> None:
     repo, _ = built
-    folders = sorted(path.parent for path in (repo.root / "build/speech").glob("*/*/manifest.json"))
+    folders = sorted(
+        path.parent for path in (repo.root / "build/speech").glob("*/SM*/manifest.json")
+    )
     graphs = {
         f"{folder.parent.name}@{folder.name}": sorted(json.loads(
             (folder / "manifest.json").read_text())["graphs"])
@@ -132,6 +142,22 @@ def test_each_bundle_has_the_graphs_of_its_variant(built) -> None:
         ("decoder", "encoder", "joiner")
     }
     assert "transducer-6@SM8350" not in graphs
+
+
+def test_archives_hold_what_the_export_made_beside_the_graphs(built) -> None:
+    repo, _ = built
+    archives = repo.root / "build/archives"
+    names = sorted(path.name for path in archives.iterdir())
+    binary = "speech-SM8750-binary-transducer-6"
+    with tarfile.open(archives / binary / f"{binary}.tar.bz2") as made:
+        files = {Path(name).name for name in made.getnames()}
+    library = "speech-transducer-6-linux-x64"
+    with tarfile.open(archives / library / f"{library}.tar.bz2") as made:
+        libraries = {Path(name).name for name in made.getnames()}
+
+    assert len(names) == 6 + 4
+    assert {"tokens.txt", "info.txt", "encoder.bin", "decoder.bin", "joiner.bin"} <= files
+    assert {"tokens.txt", "info.txt", "libencoder.so", "libdecoder.so"} <= libraries
 
 
 def test_what_is_measured_comes_from_the_export(built) -> None:
@@ -151,10 +177,10 @@ def test_a_second_run_runs_nothing(built) -> None:
 def test_files_that_the_export_did_not_make_are_told(built) -> None:
     repo, _ = built
     recipe = repo.root / "recipes/speech.yaml"
-    recipe.write_text(RECIPE.replace("out/tokens.txt", "out/words.txt"))
+    recipe.write_text(RECIPE.replace("also: [tokens.txt", "also: [words.txt"))
     done = repo.doit("export/speech/ctc-6")
     recipe.write_text(RECIPE)
     told = done.out + done.err
 
-    assert "the export command made nothing for 'out/words.txt'" in told
+    assert "the export command made nothing for 'words.txt'" in told
     assert "recipes/speech.yaml:12:" in told

@@ -100,7 +100,7 @@ def test_models_tokens_recordings_and_samples_come_out(program, archive, wav, tm
     sample = np.load(out / "samples/encoder/00000.npz")
 
     assert found == [
-        "encoder.onnx",
+        "onnx/encoder.onnx",
         *(f"samples/encoder/0000{number}.npz" for number in range(3)),
         *("test_wavs/0.wav", "tokens.txt"),
     ]

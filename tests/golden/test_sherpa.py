@@ -12,11 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from qnnbuild.actions.action import Action
+from qnnbuild.actions.action import Action, OutputOf
 from qnnbuild.model.recipe import ExportSource, Graph, Target
 from qnnbuild.session import Session, open_session
 from qnnbuild.toolchains.qairt_htp import compile_part, run_part
 from qnnbuild.toolchains.qairt_names import names_of
+from tools.sherpa_page import PAGE, page
 
 REPO = Path(__file__).parents[2]
 SHERPA = REPO / "recipes" / "sherpa"
@@ -80,6 +81,37 @@ BUILT = {
     "moonshine": (21, 42, 189),
 }
 """Combinations of model and length, distinct graphs, and what the workflows call QNN jobs."""
+
+ARCHIVES = {
+    "sense-voice": ("{s}-seconds-sense-voice-zh-en-ja-ko-yue-{d}-int8", "num_frames={n}"),
+    "paraformer": ("{s}-seconds-paraformer-zh-{d}-int8", "num_seconds={s}s"),
+    "zipformer-ctc": ("{s}-seconds-zipformer-ctc-zh-{d}-int8", "num_frames={n}"),
+    "zipformer-transducer": (
+        "reazonspeech-zipformer-transducer-ja-{s}s-2024-08-01",
+        "num_seconds={s}s",
+    ),
+    "streaming-zipformer-transducer": (
+        "streaming-zipformer-transducer-zh-en-2023-02-20-chunk-size-32",
+        "chunk_size=32",
+    ),
+    "x-asr": (
+        "x-asr-streaming-zipformer-transducer-zh-en(-punct)?-2026-06-05-chunk-size-{s}ms",
+        "chunk_size={s}ms",
+    ),
+    "parakeet-ctc": (r"parakeet-ctc-0\.6b-{s}s", "num_seconds={s}s"),
+    "whisper": (r"whisper-(distil-)?(tiny|base|small|medium)(\.en|-aishell)?", "model_name={m}"),
+    "parakeet-tdt-ctc": (
+        r"parakeet-tdt_ctc-(110m|0\.6b-ja)-{s}s(-transducer)?",
+        "num_seconds={s}s",
+    ),
+    "parakeet-tdt": (r"parakeet-tdt-0\.6b-v[23]-{s}s-transducer", "num_seconds={s}s"),
+    "nemotron-en": (r"nemotron-speech-streaming-en-0\.6b-{s}ms", "chunk_size_ms={s}ms"),
+    "nemotron-3.5": (r"nemotron-3\.5-asr-streaming-0\.6b-{s}ms", "chunk_size_ms={s}ms"),
+    "moonshine": ("moonshine-(tiny|base)(-[a-z]{{2}})?-{s}s", "num_seconds={s}s model_name={m}"),
+}
+"""What archives are called behind sherpa-onnx-qnn-<chip>-binary-, and info.txt in them."""
+
+PIECES = {"s": "[0-9]+", "d": "20[0-9]{2}-[0-9]{2}-[0-9]{2}", "n": "[0-9]+", "m": "[a-z0-9.-]+"}
 
 SOC_IDS = {
     "SA8255": (52, 73, 8), "SA8295": (39, 68, 8), "SM8350": (30, 68, 4), "SM8450": (36, 69, 8),
@@ -186,6 +218,52 @@ def test_the_export_program_makes_what_the_recipes_ask_for(monkeypatch) -> None:
     assert seen == {*exports}
 
 
+@pytest.mark.parametrize("model", ARCHIVES)
+def test_archives_are_called_as_users_know_them(model: str) -> None:
+    """But for the slips of the workflows, which the page of these recipes lists."""
+    name, info = (text.format(**PIECES) for text in ARCHIVES[model])
+    exports, _, bundles = BUILT[model]
+    system = "(linux-x64|android-aarch64)"
+    context = re.compile(rf"sherpa-onnx-qnn-(S[MA][0-9]{{4}}|QCS9100)-binary-{name}")
+    library = re.compile(rf"sherpa-onnx-qnn-{name}-{system}")
+    libraries = [a for a in of("archive", model) if a.params["kind"] == "library"]
+    contexts = [a for a in of("archive", model) if a.params["kind"] == "context"]
+
+    assert (len(contexts), len(libraries)) == (bundles, 2 * exports)
+    assert all(context.fullmatch(str(a.params["name"])) for a in contexts)
+    assert all(library.fullmatch(str(a.params["name"])) for a in libraries)
+    assert all(re.fullmatch(info, _info(a)) for a in contexts)
+    assert all(re.fullmatch(f"{info} target={system}", _info(a)) for a in libraries)
+
+
+def _info(action: Action) -> str:
+    lines = action.params["info"]
+    assert isinstance(lines, list)
+    return " ".join(map(str, lines))
+
+
+def test_no_two_archives_have_one_name() -> None:
+    names = [str(action.params["name"]).casefold() for action in of("archive")]
+
+    assert len(names) == len({*names}) == 1901 + 2 * 201
+
+
+def test_archives_of_speech_models_have_tokens_and_recordings() -> None:
+    bundles = [*of("bundle"), *of("bundle of libraries")]
+
+    assert len(bundles) == 1901 + 201
+    for bundle in bundles:
+        assert bundle.params["exported"] == ["tokens.txt", "test_wavs/*"]
+        assert bundle.inputs["exported-0"] == OutputOf(
+            action=f"export/{_variant(bundle)}", output="_also"
+        )
+
+
+def _variant(bundle: Action) -> str:
+    name = bundle.name.removeprefix("bundle/").removesuffix("/libraries").partition("@")[0]
+    return name if f"export/{name}" in session().plan else name.partition("/")[0]
+
+
 def test_every_binary_is_compiled_with_the_published_settings() -> None:
     for target, graph in _graphs():
         soc_id, arch, vtcm = SOC_IDS[target.chip.name]
@@ -218,6 +296,10 @@ def test_floats_are_for_no_chip_without_fp16() -> None:
     quantized = {t.chip.name for t, graph in _graphs() if graph.quantization is not None}
 
     assert quantized - floats == {"SM8350"}
+
+
+def test_the_page_is_what_the_recipes_say(golden: Callable[[Path, str], None]) -> None:
+    golden(PAGE, page(session()))
 
 
 def test_one_chain_of_each_family(golden: Callable[[Path, str], None]) -> None:

@@ -61,7 +61,7 @@ def test_other_spellings_and_wrong_values_are_refused(tools: Sdk, words, rc, tex
 @pytest.mark.parametrize(
     ("tool", "old", "new"),
     [
-        ("qairt-converter", "--out_node y", "--out_tensor_node y"),
+        ("qairt-converter", "--onnx_batch 1", "--onnx_override_batch 1"),
         ("qairt-converter", "--onnx_no_simplification", "--onnx_skip_simplification"),
         ("qairt-quantizer", "--algorithms cle", "--apply_algorithms cle"),
         ("qairt-quantizer", "--ignore_encodings", "--ignore_quantization_overrides"),

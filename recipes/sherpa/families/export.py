@@ -3,8 +3,8 @@
     python export.py sense-voice 2024-07-17 10
     python export.py --pin sense-voice 2024-07-17 10
 
-It leaves out/<graph>.onnx, out/tokens.txt, out/test_wavs/ and, for graphs that are quantized,
-out/samples/<graph>/<number>.npz. Whatever it downloads must have its digest in pins/<family>.json.
+It leaves onnx/<graph>.onnx, tokens.txt, test_wavs/ and, for graphs that are quantized,
+samples/<graph>/<number>.npz. Whatever it downloads must have its digest in pins/<family>.json.
 --pin takes what comes and writes the digests down: look at what came, and commit the file. What
 was written down before is not changed by it.
 """
@@ -38,7 +38,7 @@ def main(argv: list[str]) -> int:
     here = Path(__file__).resolve().parent
     downloads = Downloads(here / "pins" / f"{args.family}.json", pin=args.pin)
     try:
-        made(EXPORTS[args.family](*args.choices), downloads, Path("work"), Path("out"))
+        made(EXPORTS[args.family](*args.choices), downloads, Path("work"), Path())
     except Unpinned as error:
         shown = " ".join([args.family, *args.choices])
         sys.stderr.write(f"{error}\npython export.py --pin {shown}  writes it down\n")
@@ -48,10 +48,10 @@ def main(argv: list[str]) -> int:
 
 def made(export: Export, downloads: Downloads, work: Path, out: Path) -> None:
     """Run all of one export in `work`, and leave what it made in `out`."""
-    shutil.rmtree(work, ignore_errors=True)
-    shutil.rmtree(out, ignore_errors=True)
-    work.mkdir(parents=True)
-    out.mkdir(parents=True)
+    for folder in (work, *(out / name for name in ("onnx", "samples", "test_wavs"))):
+        shutil.rmtree(folder, ignore_errors=True)
+    for folder in (work, out / "onnx", out / "test_wavs"):
+        folder.mkdir(parents=True)
     env = {**os.environ, "HF_HOME": str(work.resolve() / "hub"), **export.env}
     folder = work.resolve() / "own"
     if export.folder:
@@ -69,10 +69,9 @@ def made(export: Export, downloads: Downloads, work: Path, out: Path) -> None:
     for repo in export.hubs:
         downloads.check_commit(repo, _commit_of(work / "hub", repo))
     for graph, file in export.models.items():
-        _take_model(folder, file, out / f"{graph}.onnx")
+        _take_model(folder, file, out / "onnx" / f"{graph}.onnx")
     _take_samples(export, folder, out, env)
     shutil.copy(folder / export.tokens, out / "tokens.txt")
-    (out / "test_wavs").mkdir()
     for wav in export.wavs:
         shutil.copy(folder / wav, out / "test_wavs" / wav)
 
@@ -122,7 +121,9 @@ def _take_model(folder: Path, file: str, out: Path) -> None:
 
 def _take_samples(export: Export, folder: Path, out: Path, env: dict[str, str]) -> None:
     found = {
-        graph: Samples(out / f"{graph}.onnx", out / "samples" / graph, export.orders.get(graph, {}))
+        graph: Samples(
+            out / "onnx" / f"{graph}.onnx", out / "samples" / graph, export.orders.get(graph, {})
+        )
         for graph in dict.fromkeys((*export.samples, *export.lists))
     }
     for wav in export.wavs:

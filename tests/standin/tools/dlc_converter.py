@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from tests.standin.tools import dlc_file, quantizing
+from tests.standin.tools import dlc_file, own_packages, quantizing
 from tests.standin.tools.converting import Wanted, dims_of, graph_of, packages_of
 from tests.standin.tools.library_file import Model
 from tests.standin.tools.log import RefusedError, error, info
@@ -33,7 +33,6 @@ PAIRS = [
     "onnx_define_symbol",
 ]
 RENAMED = {  # new: old; a version takes one of the two
-    "out_tensor_node": "out_node",
     "config": "io_config",
     "dump_config_template": "dump_io_config_template",
     "onnx_override_batch": "onnx_batch",
@@ -51,10 +50,9 @@ def parser(version: Release) -> argparse.ArgumentParser:
     p.add_argument(*shape, dest="shape", nargs=2, action="append", default=[])
     for name in ("source_model_input_datatype", "source_model_input_layout", *PAIRS):
         p.add_argument(f"--{name}", nargs=2, action="append", default=[])
+    p.add_argument("--out_tensor_node", "--out_tensor_name", action="append", default=[])
     for name, old in RENAMED.items():
-        repeated = name == "out_tensor_node"
-        flags = [f"--{name if new else old}"] + (["--out_tensor_name"] if new and repeated else [])
-        p.add_argument(*flags, dest=name, action="append" if repeated else "store")
+        p.add_argument(f"--{name if new else old}", dest=name)
     simple = "onnx_skip_simplification" if new else "onnx_no_simplification"
     p.add_argument("-oss", f"--{simple}", dest="simple", action="store_true")
     p.add_argument("-e", "--desired_input_color_encoding", nargs="+", action="append")
@@ -95,7 +93,7 @@ def main(argv: list[str], root: Path) -> int:
             layouts=layouts,
             symbols={name: int(value) for name, value in given.onnx_define_symbol},
             batch=int(given.onnx_override_batch) if given.onnx_override_batch else None,
-            outputs=given.out_tensor_node or [],
+            outputs=given.out_tensor_node,
             keep_layout=[],
             float_bits=given.float_bitwidth or 32,
             packages=packages_of(given.op_package_config, given.package_name),
@@ -113,6 +111,8 @@ def _convert(given: argparse.Namespace, wanted: Wanted, version: Release, root: 
     model = load(network)
     path = Path(given.output_path or network.with_suffix(".dlc"))
     meta, weights = graph_of(model, path.stem, "QnnModel", wanted, version)
+    if meta["own_operators"]:
+        own_packages.converters(given)
     if given.quantization_overrides:
         quantizing.override(meta, Path(given.quantization_overrides))
     if given.dry_run:

@@ -21,9 +21,9 @@ def register(values: Mapping[str, str]) -> list[bytes]:
 
 def converters(given: argparse.Namespace) -> None:
     """--converter_op_package_lib and --op_package_lib, which the converter loads itself."""
-    for path in filter(None, (given.converter_op_package_lib or "").split(",")):
+    for path in filter(None, (getattr(given, "converter_op_package_lib", None) or "").split(",")):
         _open(path)
-    for entry in filter(None, (given.op_package_lib or "").split(",")):
+    for entry in filter(None, (getattr(given, "op_package_lib", None) or "").split(",")):
         path, _, provider = entry.partition(":")
         if not provider:
             raise RefusedError(f"Malformed opPackage string provided: {entry}")

@@ -15,6 +15,7 @@ from qnnbuild.engine.folder import BuildFolder
 from qnnbuild.engine.identity import Identity
 from qnnbuild.engine.inputs import Inputs
 from qnnbuild.engine.records import Records
+from qnnbuild.engine.remote_store import RemoteStore
 from qnnbuild.engine.runner import Made, Runner, Stage
 from qnnbuild.engine.state import Current, Outcome, Stale, State
 from qnnbuild.engine.stats import Stats
@@ -80,6 +81,9 @@ class FakeIdentity(Identity):
         return dict(self.tool)
 
 
+Remote = Callable[[Store, Records], RemoteStore]
+
+
 @dataclass
 class FakeWorld:
     root: Path
@@ -90,7 +94,9 @@ class FakeWorld:
         for name, text in texts.items():
             (self.root / name.replace("_", ".")).write_text(text)
 
-    def open(self, *actions: Action, unseen: Iterable[str] = ()) -> Builder:
+    def open(
+        self, *actions: Action, unseen: Iterable[str] = (), remote: Remote | None = None
+    ) -> Builder:
         """A builder as a new run of the program has it."""
         folder = self.root / ".qnnbuild"
         folder.mkdir(exist_ok=True)
@@ -106,12 +112,14 @@ class FakeWorld:
             runner=FakeRunner(store),
             folder=BuildFolder(self.root / "build", store),
             unseen=frozenset(unseen),
+            remote=remote(store, records) if remote else None,
         )
         self.opened.append(builder)
         return builder
 
     def close(self) -> None:
         for builder in self.opened:
+            builder.remote.close()
             builder.records.close()
 
 

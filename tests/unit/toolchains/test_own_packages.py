@@ -11,6 +11,7 @@ from qnnbuild.model.recipe import (
     Graph,
     MeasuredBy,
     OpPackage,
+    Quantization,
     Samples,
 )
 from qnnbuild.model.sdks import Sdk
@@ -22,6 +23,7 @@ from qnnbuild.toolchains.qairt_op_packages import (
     registered_here,
     registered_on_device,
 )
+from qnnbuild.toolchains.work import Work
 
 SDK = Qairt(Sdk(name="qairt-2.40", root="sdk", ndk="ndk", hexagon="hexagon"))
 ADD = OpPackage(op="MyAdd", interface="Provide", xml="udo/My.xml", sources=("udo/add.cpp",))
@@ -111,6 +113,32 @@ def test_what_measures_is_named_where_something_is_measured_only():
         "--op_package_lib",
         "{in.measuring}/udo/libWhole.so:Whole,{in.measuring-Cpu}/libCpu.so:Cpu",
     ]
+
+
+def test_over_a_dlc_the_converter_knows_shapes_and_the_quantizer_measures():
+    by = MeasuredBy(interface="Whole", library="udo/libWhole.so")
+    graph = replace(
+        GRAPH,
+        op_packages=(replace(WHOLE, measured_by=by, converter="udo/libConverterOpPackage.so"),),
+        precision="w8a16",
+        quantization=Quantization(weights=8, activations=16),
+        calibration=Samples(random=2),
+        options={"qairt": {"route": "dlc"}},
+    )
+
+    converts, measures = SDK.unquantized(graph), SDK.convert(graph)
+
+    assert converts is not None
+    assert "--op_package_config" in said(converts)
+    assert "--converter_op_package_lib" in said(converts)
+    assert "--op_package_lib {in.measuring}/udo/libWhole.so:Whole" in said(measures)
+    assert "--op_package_config" not in said(measures)
+
+
+def said(work: Work) -> str:
+    words = work.params["argv"]
+    assert isinstance(words, list)
+    return " ".join(map(str, words))
 
 
 def test_a_graph_without_packages_has_a_context_that_says_nothing_of_them():

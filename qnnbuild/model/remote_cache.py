@@ -1,0 +1,107 @@
+"""Where results are shared between machines: `remote_cache:` of qnnbuild.yaml, environment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+from urllib.parse import urlsplit
+
+from qnnbuild.errors import Problem, RecipeError, Span
+from qnnbuild.text.nodes import MappingNode, ScalarNode
+
+SCHEMES = ("https", "http")
+URL = "QNNBUILD_REMOTE_CACHE"
+MODE = "QNNBUILD_REMOTE_CACHE_MODE"
+TOKEN = "QNNBUILD_REMOTE_CACHE_TOKEN"  # noqa: S105 - the variable's name
+READ, WRITE = "read", "read-write"
+MODES = (READ, WRITE)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RemoteCache:
+    """Holds no credentials, so that it may be shown and kept."""
+
+    url: str
+    mode: str = READ
+    instance: str = ""
+    timeout_s: float = 20.0
+
+    @property
+    def scheme(self) -> str:
+        return urlsplit(self.url).scheme
+
+    @property
+    def writes(self) -> bool:
+        return self.mode == WRITE
+
+
+def remote_cache_of(given: Mapping[str, Any] | None) -> RemoteCache | None:
+    """Out of what qnnbuild.yaml says, after it was checked."""
+    if given is None:
+        return None
+    usual = RemoteCache(url="")
+    return RemoteCache(
+        url=given["url"].rstrip("/"),
+        mode=given.get("mode", usual.mode),
+        instance=given.get("instance", usual.instance),
+        timeout_s=float(given.get("timeout", usual.timeout_s)),
+    )
+
+
+def remote_cache_problems(node: MappingNode | None) -> Iterator[Problem]:
+    url = node.get("url") if node is not None else None
+    if isinstance(url, ScalarNode):
+        yield from _problems(url.value, url.span)
+
+
+def with_environment(
+    settings: RemoteCache | None, environment: Mapping[str, str]
+) -> RemoteCache | None:
+    """The environment's word goes before the file's; an empty address means no remote cache."""
+    url = environment.get(URL)
+    if url is not None:
+        url = url.strip().rstrip("/")
+        for problem in _problems(url, None) if url else ():
+            raise RecipeError.of([problem])
+        # what the file says of another server is not meant for this one
+        settings = _moved(settings, url) if url else None
+    mode = environment.get(MODE)
+    if mode is None or settings is None:
+        return settings
+    if mode not in MODES:
+        raise RecipeError(f"{MODE} is '{mode}'", hint=f"it is one of {', '.join(MODES)}")
+    return replace(settings, mode=mode)
+
+
+def _moved(settings: RemoteCache | None, url: str) -> RemoteCache:
+    if settings is not None and settings.url == url:
+        return settings
+    return RemoteCache(url=url)
+
+
+def _problems(url: str, at: Span | None) -> Iterator[Problem]:
+    """None of them shows the address, which may hold what nobody is to read."""
+    name = "the address of the remote cache"
+    try:
+        parts = urlsplit(url)
+        port_is_fine = parts.port is None or parts.port > 0
+    except ValueError:
+        yield Problem(message=f"{name} cannot be read", at=_hidden(at))
+        return
+    if parts.scheme not in SCHEMES:
+        hint = f"it begins with one of {', '.join(f'{scheme}://' for scheme in SCHEMES)}"
+        yield Problem(message=f"{name} has no known scheme", at=_hidden(at), hint=hint)
+    elif "@" in parts.netloc:
+        hint = f"put a token into the environment as {TOKEN}, or user and password into netrc"
+        yield Problem(message=f"{name} holds credentials", at=_hidden(at), hint=hint)
+    elif parts.query or parts.fragment:
+        hint = "leave out what follows ? or #; credentials come from the environment"
+        yield Problem(message=f"{name} holds more than a place", at=_hidden(at), hint=hint)
+    elif not port_is_fine or not (parts.netloc or (parts.scheme == "file" and parts.path)):
+        yield Problem(message=f"{name} names no server", at=_hidden(at))
+
+
+def _hidden(at: Span | None) -> Span | None:
+    """The place without its line: that would show what is wrong with it."""
+    return replace(at, text="") if at is not None else None

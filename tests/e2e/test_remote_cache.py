@@ -1,0 +1,161 @@
+"""Machine A builds and pushes, machine B takes: real compiles, real doit, real servers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.remote_servers import PlainServer, flipped, nginx, plain_server
+from tests.e2e.small_repo import QUIET, SmallRepo, tiny_repo
+from tests.models import scale_model
+
+pytestmark = pytest.mark.slow(seconds=60)
+
+URL, MODE = "QNNBUILD_REMOTE_CACHE", "QNNBUILD_REMOTE_CACHE_MODE"
+TOKEN = "QNNBUILD_REMOTE_CACHE_TOKEN"
+SECRET = "geheim-Zm9v"
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[SmallRepo, PlainServer]]:
+    """Machine A and the server to which it has pushed all that it made."""
+    with plain_server() as server:
+        server.wants = f"Bearer {SECRET}"
+        repo = tiny_repo(tmp_path_factory.mktemp("a") / "repo")
+        repo.env |= {URL: server.url, MODE: "read-write", TOKEN: SECRET}
+        done = repo.doit()
+        assert (done.code, done.err, done.summary) == (0, "", "made 17")
+        yield repo, server
+
+
+def other(built: tuple[SmallRepo, PlainServer], root: Path) -> tuple[SmallRepo, PlainServer]:
+    """A fresh clone in another folder, which may only read."""
+    repo, server = built
+    server.asked.clear()
+    server.lies.clear()
+    return repo.copy(root / "elsewhere" / "b", **{MODE: "read"}), server
+
+
+def test_another_machine_compiles_nothing_and_has_the_same_bytes(built, tmp_path):
+    repo, server = other(built, tmp_path)
+    done = repo.doit()
+
+    assert (done.code, done.err) == (0, "")
+    assert done.summary == "fetched 17"
+    assert done.ran == []
+    assert repo.files() == built[0].files()
+    assert server.counts().keys() == {"GET ac", "GET cas"}
+    assert server.counts()["GET ac"] == 17
+
+
+def test_only_what_lands_and_what_the_report_tells_is_downloaded(built, tmp_path):
+    repo, server = other(built, tmp_path)
+    repo.doit()
+    stored = [p for p in (repo.root / ".qnnbuild/artifacts").rglob("*") if p.is_file()]
+    landed = set(repo.files().values())
+    more = [path.read_bytes() for path in stored if path.read_bytes() not in landed]
+
+    assert server.counts()["GET cas"] == len(stored)  # nothing twice
+    assert all(isinstance(json.loads(text), dict) for text in more)
+
+
+def test_a_build_of_nothing_asks_nobody(built, tmp_path):
+    repo, server = other(built, tmp_path)
+    repo.doit()
+    server.asked.clear()
+    seconds = [repo.doit(), repo.doit()]
+
+    assert [done.summary for done in seconds] == ["nothing to do: reused 17"] * 2
+    assert server.asked == []
+
+
+def test_looking_asks_nobody(built, tmp_path):
+    repo, server = other(built, tmp_path)
+    plan = repo.qnnbuild("plan")
+
+    assert plan.code == 0
+    assert server.asked == []
+
+
+def test_a_new_chip_compiles_with_what_is_fetched_for_it(built, tmp_path):
+    repo, _ = other(built, tmp_path)
+    recipe = repo.root / "recipes" / "quiet.yaml"
+    recipe.write_text(recipe.read_text().replace("[SM8750]", "[SM8750, SM8550]"))
+    done = repo.doit("quiet")
+
+    assert done.code == 0
+    assert done.ran == ["context/quiet/quiet/small@SM8550", "bundle/quiet/small@SM8550"]
+    assert done.summary == "made 2, fetched 5"
+
+
+def test_what_the_server_forgot_is_made_here(built, tmp_path):
+    repo, server = other(built, tmp_path)
+    before = dict(server.kept)
+    server.forget("cas")
+    done = repo.doit("quiet")
+    server.kept.update(before)
+    made = {path: data for path, data in repo.files().items() if path != "index.json"}
+
+    # what the bundle needs is made on the way to it
+    assert (done.code, done.err, done.summary) == (0, "", "fetched 4, cut off 1")
+    assert made.items() <= built[0].files().items()
+    assert len(made) > 1
+
+
+def test_a_flipped_bit_costs_one_warning_and_no_byte(built, tmp_path):
+    repo, server = other(built, tmp_path)
+    server.lies["GET cas"] = flipped
+    done = repo.doit()
+
+    assert done.code == 0
+    assert done.err.count("warning:") == 1
+    assert repo.files() == built[0].files()
+
+
+def test_nothing_secret_is_written_anywhere(built):
+    repo, server = built
+    files = [path for path in repo.root.rglob("*") if path.is_file()]
+
+    assert server.saw == {f"Bearer {SECRET}"}
+    assert [path for path in files if SECRET.encode() in path.read_bytes()] == []
+    assert [path for path, data in server.kept.items() if SECRET.encode() in data] == []
+
+
+def test_a_wrong_token_is_told_without_it(built, tmp_path):
+    repo, _ = other(built, tmp_path)
+    done = repo.doit("fetch/quiet", env={TOKEN: "wrong-" + SECRET})
+
+    assert done.ran == ["fetch/quiet"]
+    assert "it answers 401: it wants credentials, or others" in done.err
+    assert SECRET not in done.err + done.out
+
+
+# --- real servers ----------------------------------------------------------------------------
+
+
+SERVERS = {"nginx": nginx}
+
+
+@contextmanager
+def real(kind: str, folder: Path) -> Iterator[str]:
+    with SERVERS[kind](folder) as url:
+        yield url
+
+
+@pytest.mark.parametrize("kind", SERVERS)
+def test_a_real_server_serves(kind, tmp_path):
+    with real(kind, tmp_path / "server") as url:
+        a = SmallRepo.make(tmp_path / "a" / "repo", **{URL: url, MODE: "read-write"})
+        a.model("small", scale_model(size=64))
+        a.recipe("quiet", QUIET)
+        pushed = a.doit()
+        b = a.copy(tmp_path / "elsewhere" / "b", **{MODE: "read"})
+        taken = b.doit()
+
+    assert (pushed.err, pushed.summary) == ("", "made 5")
+    assert (taken.err, taken.summary) == ("", "fetched 5")
+    assert b.files() == a.files()

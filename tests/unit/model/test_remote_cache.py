@@ -1,0 +1,90 @@
+"""`remote_cache:` of qnnbuild.yaml and its variables."""
+
+from __future__ import annotations
+
+import pytest
+
+from qnnbuild.errors import RecipeError
+from qnnbuild.model.remote_cache import RemoteCache, with_environment
+from qnnbuild.model.settings import read_settings
+from qnnbuild.text.render import terminal
+
+URL, MODE = "QNNBUILD_REMOTE_CACHE", "QNNBUILD_REMOTE_CACHE_MODE"
+OURS = RemoteCache(url="https://cache:9092", mode="read-write", instance="main", timeout_s=3.0)
+
+
+def refused(text: str) -> str:
+    with pytest.raises(RecipeError) as caught:
+        read_settings(text)
+    return terminal(caught.value.problems)
+
+
+def test_every_key_is_read() -> None:
+    settings = read_settings(
+        "remote_cache: {url: 'https://cache:9092/', mode: read-write, instance: main, timeout: 3}\n"
+    )
+
+    assert settings.remote_cache == OURS
+
+
+def test_it_is_read_only_unless_said_otherwise() -> None:
+    found = read_settings("remote_cache: {url: 'https://bucket/folder'}\n").remote_cache
+
+    assert found == RemoteCache(
+        url="https://bucket/folder", mode="read", instance="", timeout_s=20.0
+    )
+
+
+@pytest.mark.parametrize("url", ["https://a.b/c", "http://[::1]:8080"])
+def test_addresses_of_all_kinds_are_taken(url: str) -> None:
+    found = read_settings(f"remote_cache: {{url: '{url}'}}\n").remote_cache
+
+    assert found == RemoteCache(url=url)
+
+
+@pytest.mark.parametrize(
+    ("url", "told"),
+    [
+        ("https://me:geheim@cache", "the address of the remote cache holds credentials"),
+        ("https://bucket?key=geheim", "the address of the remote cache holds more than a place"),
+        ("ftp://geheim", "the address of the remote cache has no known scheme"),
+        ("geheim", "the address of the remote cache has no known scheme"),
+        ("https:///geheim", "the address of the remote cache names no server"),
+        ("https://geheim:0x1", "the address of the remote cache cannot be read"),
+    ],
+)
+def test_an_address_that_cannot_be_is_refused_without_showing_it(url: str, told: str) -> None:
+    text = refused(f"remote_cache:\n  url: '{url}'\n")
+
+    assert text.startswith(f"qnnbuild.yaml:2:8: error: {told}\n")
+    assert "geheim" not in text
+
+
+def test_a_mode_that_is_none_is_refused() -> None:
+    assert "read-write" in refused("remote_cache: {url: 'https://a.b', mode: write}\n")
+
+
+def test_the_environment_goes_before_the_file() -> None:
+    assert with_environment(OURS, {}) == OURS
+    assert with_environment(OURS, {MODE: "read"}) == RemoteCache(
+        url=OURS.url, mode="read", instance="main", timeout_s=3.0
+    )
+    assert with_environment(None, {URL: "https://a.b/", MODE: "read-write"}) == RemoteCache(
+        url="https://a.b", mode="read-write"
+    )
+
+
+def test_another_server_gets_nothing_of_what_the_file_says_of_its_own() -> None:
+    assert with_environment(OURS, {URL: "https://a.b"}) == RemoteCache(url="https://a.b")
+
+
+def test_an_empty_address_means_none() -> None:
+    assert with_environment(OURS, {URL: ""}) is None
+
+
+@pytest.mark.parametrize("known", [{MODE: "geheim"}, {URL: "https://me:geheim@a.b"}])
+def test_an_environment_that_cannot_be_is_refused(known: dict[str, str]) -> None:
+    with pytest.raises(RecipeError) as caught:
+        with_environment(OURS, known)
+
+    assert known.get(URL, "me:") not in terminal(caught.value.problems)
