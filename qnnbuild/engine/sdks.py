@@ -19,6 +19,8 @@ from qnnbuild.engine.stats import Stats
 from qnnbuild.errors import ToolError
 from qnnbuild.formats.format_error import FormatError
 from qnnbuild.formats.sdk_yaml import same_version, sdk_version
+from qnnbuild.model.sdk_runtime import PREFIX as RUNTIME
+from qnnbuild.model.sdk_runtime import TEXTS, runtime_files
 from qnnbuild.model.sdks import VARIABLE, Sdk
 from qnnbuild.work.qairt_sdk import HOST, HOST_PATH
 
@@ -29,6 +31,7 @@ NDK_BUILD = "ndk-build"
 
 PYTHON_CODE = ("lib/python/**/*",)
 COMPILES = (f"bin/{HOST}/qnn-model-lib-generator", "share/QNN/converter/**/*", "include/QNN/**/*")
+COMPUTES = (f"lib/{HOST}/libQnnSystem.so", f"lib/{HOST}/libQnnHtpPrepare.so")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +69,16 @@ PARTS: Mapping[str, Part] = {
             f"lib/{HOST}/libQnnHtp.so",
             f"lib/{HOST}/libQnnHtpNetRunExtensions.so",
         ),
-        files=(f"lib/{HOST}/libQnnSystem.so", f"lib/{HOST}/libQnnHtpPrepare.so"),
+        files=COMPUTES,
+    ),
+    "verify": Part(
+        needed=(
+            f"bin/{HOST}/qnn-net-run",
+            f"bin/{HOST}/qnn-context-binary-utility",
+            f"lib/{HOST}/libQnnHtp.so",
+            f"lib/{HOST}/libQnnHtpNetRunExtensions.so",
+        ),
+        files=COMPUTES,
     ),
     "dlc-library": Part(needed=(f"lib/{HOST}/libQnnModelDlc.so",)),
     "skeleton": Part(
@@ -79,6 +91,12 @@ PARTS: Mapping[str, Part] = {
     "op-package/aarch64-android": replace(BUILDS_PACKAGES, ndk=True),
 }
 LEFT_OUT = ("*/__pycache__/*", "*.pyc")
+
+
+def _part(name: str) -> Part:
+    if name.startswith(RUNTIME):
+        return Part(needed=runtime_files(name), files=TEXTS)
+    return PARTS[name]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,7 +144,7 @@ class Sdks:
     def measure(self, rest: str) -> str:
         """ "qairt-2.40/converter" → its version and a digest of all that counts."""
         name, _, part_name = rest.partition("/")
-        located, part = self.locate(name), PARTS[part_name]
+        located, part = self.locate(name), _part(part_name)
         text = self._needed(located, SDK_YAML).read_text(encoding="utf-8", errors="replace")
         try:
             version = sdk_version(text)
@@ -146,7 +164,7 @@ class Sdks:
             located = self.locate(name)
         except ToolError:
             return
-        part = PARTS[part_name]
+        part = _part(part_name)
         yield located.root / SDK_YAML
         yield from (path for _, path in self._of_sdk(located.root, part))
         if part.hexagon and located.hexagon is not None:

@@ -194,6 +194,7 @@ class Verify:
     reference: tuple[str, ...] = ()  # recorded outputs of the original framework, .npz, patterns
     chips: tuple[str, ...] = ("generations",)
     bars: Bars = field(default_factory=Bars)  # of every output that `outputs` does not name
+    by_precision: bool = field(default=False, compare=False)  # the recipe gives no bars
     outputs: Mapping[str, OutputBars] = field(default_factory=dict)
     metrics: tuple[Metric, ...] = ()
 
@@ -336,6 +337,7 @@ class BundleOptions:
     files: tuple[str, ...] = ()  # files of the repo that go along, patterns allowed
     exported: tuple[str, ...] = ()  # the same among what exports make beside the ONNX files
     info: Mapping[str, str] = field(default_factory=dict)  # of info.txt; {chip} still in it
+    sdk_libraries: tuple[str, ...] = ()  # systems whose libraries of the SDK go along
     context_archive: ArchiveName | None = None
     library_archive: ArchiveName | None = None
 
