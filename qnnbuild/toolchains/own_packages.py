@@ -199,6 +199,19 @@ def source_problems(graph: Graph) -> Iterator[Problem]:
             )
 
 
+def comparison_problems(graph: Graph) -> Iterator[Problem]:
+    """ONNX Runtime's CPU, which all is compared with, has no such operator."""
+    names = ", ".join(package.op for package in graph.op_packages)
+    if names and graph.verify.chips != ("none",) and not graph.verify.reference:
+        yield Problem(
+            message=f"'{graph.name}' has nothing to be compared with: the CPU does not "
+            f"know {names}",
+            at=graph.places.get("op_packages", graph.places.get("graph")),
+            hint="verify: {inputs: …, reference: …} with recorded answers, or verify: "
+            "{chips: none}",
+        )
+
+
 def name_problems(graph: Graph) -> Iterator[Problem]:
     """Libraries lie in one folder when they are loaded."""
     for where in ("here", *DEVICE_TARGETS):

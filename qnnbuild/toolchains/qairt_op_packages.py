@@ -22,6 +22,7 @@ from qnnbuild.toolchains.own_packages import (
     Built,
     built_file,
     built_packages,
+    comparison_problems,
     file_here,
     is_source,
     measuring_packages,
@@ -107,6 +108,7 @@ def op_package_problems(graph: Graph, name: str) -> Iterator[Problem]:
         yield from _incomplete(graph, package, name)
     yield from source_problems(graph)
     yield from name_problems(graph)
+    yield from comparison_problems(graph)
     for package in graph.op_packages:
         yield from _not_measured(graph, package)
         yield from _no_converter(graph, package)

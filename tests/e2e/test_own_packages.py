@@ -33,6 +33,7 @@ chips: [{chips}]
 source: {{file: ../models/own.onnx}}
 graphs:
   own:
+    verify: {{chips: none}}
     precision: fp16
     op_packages:
     - op: MyAdd
