@@ -215,13 +215,13 @@ def test_ranges_are_measured_with_a_package_for_the_cpu_and_shapes_told_by_a_thi
 
     done = fresh.doit()
     manifest = json.loads((fresh.root / "build/own/SM8750/manifest.json").read_text())
-    words = " ".join(manifest["graphs"]["own"]["sdk"]["converter"])
+    told = manifest["graphs"]["own"]["sdk"]
+    words = " ".join([*told["converter"], *told.get("quantizer", ())])
 
     assert done.code == 0, done.out + done.err
     assert {
         "op-package/own/own/MyAddCpu/all_x86",
         "op-package/own/own/MyAddOpPackage/converter",
     } <= set(done.ran)
-    if route == "cpp":
-        assert "--converter_op_package_lib libConverterOpPackage.so" in words
-        assert f"--op_package_lib libMyAddCpu.so:{INTERFACE}" in words
+    assert "--converter_op_package_lib libConverterOpPackage.so" in words
+    assert f"--op_package_lib libMyAddCpu.so:{INTERFACE}" in words

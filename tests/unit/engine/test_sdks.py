@@ -13,6 +13,7 @@ from qnnbuild.engine.identity import Identity
 from qnnbuild.engine.sdks import PARTS, Sdks
 from qnnbuild.engine.stats import Stats
 from qnnbuild.errors import Span, ToolError
+from qnnbuild.model.sdk_runtime import runtime_files
 from qnnbuild.model.sdks import Sdk
 
 SPAN = Span(file="qnnbuild.yaml", line=2, column=3)
@@ -134,3 +135,24 @@ def test_files_that_count_are_looked_at_before_a_build(top: Path) -> None:
     assert top / "sdks/2.40/sdk.yaml" in found
     assert top / f"sdks/2.40/lib/{HOST}/libQnnHtp.so" in found
     assert set(Identity(Stats(), sdks(top, SDK="nowhere")).files(action)) == set()
+
+
+RUNTIME = "runtime/aarch64-android/79"
+
+
+def test_libraries_that_go_along_count_with_the_text_of_their_licence(top: Path) -> None:
+    word = f"qairt-2.40/{RUNTIME}"
+    for name in runtime_files(RUNTIME):
+        write(top / "sdks/2.40" / name)
+    before = sdks(top).measure(word)
+
+    write(top / "sdks/2.40/LICENSE.txt", "text")
+
+    assert sdks(top).measure(word) != before
+    assert top / "sdks/2.40/LICENSE.txt" in list(sdks(top).files(word))
+
+
+def test_a_library_that_the_sdk_has_not_is_told(top: Path) -> None:
+    assert said(sdks(top), f"qairt-2.40/{RUNTIME}") == (
+        "lib/aarch64-android/libQnnHtp.so is not in it"
+    )
