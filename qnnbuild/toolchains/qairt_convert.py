@@ -125,7 +125,7 @@ def precision_problems(
             yield Problem(
                 message=f"the SDK's converter makes no {graph.precision} of '{graph.name}'",
                 at=at,
-                hint="precision: fp16, or w8a16 with calibration",
+                hint=_instead(graph),
             )
         elif not chip.fp16:
             yield Problem(
@@ -142,6 +142,18 @@ def precision_problems(
         yield Problem(
             message=f"'{graph.name}' cannot be {graph.precision}: {message}", at=at, hint=hint
         )
+
+
+def _instead(graph: Graph) -> str:
+    """What to write where the tools have no such precision."""
+    if graph.auto_from:
+        return "toolchain: ort searches: write here what it has found, or precision: w8a16"
+    if graph.precision == "qdq":
+        return (
+            "options: {qairt: {route: ort-dlc}} compiles the quantizers of an ONNX file; or "
+            "precision: {weights: 8, activations: 16, encodings: file.json}"
+        )
+    return "precision: fp16, or w8a16 with calibration"
 
 
 def _refused(
