@@ -128,7 +128,7 @@ def write_inputs(
     The paths are relative, and so from wherever the tool runs: no path may have a blank in it.
     `there` is the folder in which a phone has the files.
     """
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)  # ./again may be run again
     lines = []
     for number, sample in enumerate(samples):
         words = []
