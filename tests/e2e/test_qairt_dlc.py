@@ -304,6 +304,16 @@ def test_quantizing_that_changed_no_type_is_warned_of(fresh: SdkRepo):
     assert "left the types of all inputs and outputs as they were" in done.out + done.err
 
 
+def test_a_dlc_of_another_form_is_taken_and_the_binary_tells(fresh: SdkRepo):
+    """What the SDK's own tools write nobody describes; the plugin's DLCs can be read."""
+    patched(fresh, "dlc_file", 'b"NETD"', 'b"NETX"')
+
+    done = fresh.doit(ONE)
+
+    assert done.code == 0, done.err
+    assert "is of a form that cannot be read here" in done.out + done.err
+
+
 @pytest.mark.parametrize(
     ("recipe", "said"),
     [
