@@ -26,6 +26,7 @@ COMMANDS = {
     "rebuild": "build again beside the store and compare the bytes",
     "diff": "what changed between two builds, and whether it got worse",
     "inspect": "what a context binary, ctx.onnx, DLC or ONNX file is made for; times of a profile",
+    "store": "what the store holds, whether it is whole, what can go; parts of it as a file",
     "strip": "a binary for several chips, made smaller for fewer of them",
     "chips": "the chips that can be built for; look one up by any of its names",
     "toolchains": "the toolchains, and what of them is on this machine",

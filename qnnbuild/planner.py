@@ -31,6 +31,7 @@ from qnnbuild.steps.library import library
 from qnnbuild.steps.library_bundle import library_bundle
 from qnnbuild.steps.op_packages import op_package, packages, skeleton
 from qnnbuild.steps.prepare import prepare
+from qnnbuild.steps.runtime import runtime
 from qnnbuild.steps.samples import calibrate, feeds, references, samples
 from qnnbuild.steps.search import attempt, emulate, judge, sensitivity
 from qnnbuild.steps.verify import metric, reference, verdict, verify
@@ -42,7 +43,7 @@ STEPS = (
     *(skeleton, op_package, packages, unquantized, convert, lowered, library, context, dump),
     wrap_step.wrap,
     *(samples, references, reference, verify, metric, verdict, expected, bundle),
-    *(library_bundle, archive),
+    *(library_bundle, archive, runtime),
 )
 CHECKS = (prepare_step.problems,)
 TOOLCHAINS: tuple[Toolchain, ...] = (OrtQnn(),)

@@ -22,6 +22,7 @@ from qnnbuild.engine.builder import Builder
 from qnnbuild.engine.folder import ENDS, BuildFolder
 from qnnbuild.engine.identity import Identity
 from qnnbuild.engine.inputs import Inputs
+from qnnbuild.engine.leases import Lease
 from qnnbuild.engine.records import Records
 from qnnbuild.engine.report_file import refresh
 from qnnbuild.engine.runner import Runner
@@ -46,6 +47,7 @@ from qnnbuild.toolchains.work import Toolchain
 
 WARM = ("qnnbuild.work.warm:warm",)
 STORE = ".qnnbuild"
+RECORDS = "records.db"
 BUILD = "build"
 
 
@@ -259,6 +261,8 @@ class Live:
     def __init__(self, session: Session, *, only_look: bool = False) -> None:
         self.session = session
         self.builder = _builder(session, only_look=only_look)
+        checkout = checkout_of(session.root)
+        self._lease = None if only_look else Lease.take(session.store_folder, checkout)
         self.state = self.builder.state
         self.paths = self.builder.paths
 
@@ -335,6 +339,8 @@ class Live:
         self.builder.runner.workers.close()
         self.builder.remote.close()
         self.builder.records.close()
+        if self._lease is not None:
+            self._lease.end()
 
 
 def _folders_below(root: Path, top: Path) -> Iterator[str]:
@@ -350,9 +356,14 @@ def open_live(root: Path, recipes: tuple[str, ...] | None, unseen: frozenset[str
     return Live(open_session(root, files=files, bad_left_out=True, unseen=unseen))
 
 
+def checkout_of(root: Path) -> str:
+    """What names of actions belong to in a store that several folders share."""
+    return sha256(os.fsencode(root)).hexdigest()[:16]
+
+
 def _builder(session: Session, *, only_look: bool) -> Builder:
     folder = session.store_folder
-    file = folder / "records.db"
+    file = folder / RECORDS
     nothing_there = not os.path.lexists(folder) or (folder.is_dir() and not file.exists())
     if only_look and nothing_there:
         return _builder_with(session, folder, Path(":memory:"), only_look=True)
@@ -362,12 +373,12 @@ def _builder(session: Session, *, only_look: bool) -> Builder:
 
 
 def _builder_with(session: Session, folder: Path, file: Path, *, only_look: bool) -> Builder:
-    checkout = sha256(os.fsencode(session.root)).hexdigest()[:16]
-    records = Records(file, checkout)
+    records = Records(file, checkout_of(session.root))
     stats = Stats(records.stats())
     store = Store(folder, stats, only_look=only_look)
     if not only_look:
         store.sweep()
+        records.keep_checkout(str(session.root))
     sdks = Sdks(session.settings.sdks, session.root, stats)
     path = [str(session.root), *(str(Path(p).absolute()) for p in sys.path)]
     return Builder(

@@ -19,15 +19,16 @@ from qnnbuild.digest import Digest, digest_bytes
 from qnnbuild.engine.stats import Signature
 from qnnbuild.errors import StoreError
 
-FORMAT = 1
-"""The form of the tables. Another number in the file means another qnnbuild's records."""
+FORMAT = 2
+"""The form of the tables. A lower number in the file is brought up, a higher one refused."""
 
 PATIENCE_S = 120.0
 """How long one build waits for another's writing."""
 
 TABLES = """
 create table if not exists records(
-  key text primary key, digest text not null, record text not null) without rowid;
+  key text primary key, digest text not null, record text not null,
+  used int not null default 0) without rowid;
 create table if not exists last(
   checkout text, name text, key text not null, primary key(checkout, name)) without rowid;
 create table if not exists forgotten(
@@ -36,13 +37,24 @@ create table if not exists stats(
   path text primary key, mtime int, ctime int, size int, inode int, digest text) without rowid;
 create table if not exists side_files(
   digest text primary key, names text not null) without rowid;
-"""
-
-LATER = """
+create table if not exists checkouts(
+  checkout text primary key, root text not null, used int not null) without rowid;
 create table if not exists elsewhere(
   digest text primary key, size int not null) without rowid;
 """
-"""Came later, to stores of the same form."""
+
+UPGRADES = {
+    1: """
+alter table records add column used int not null default 0;
+create table checkouts(
+  checkout text primary key, root text not null, used int not null) without rowid;
+create table if not exists elsewhere(
+  digest text primary key, size int not null) without rowid;
+""",
+}
+"""Form → what makes the next one of it. Records of a lower form were never lost."""
+
+DAY_S = 86_400
 
 
 class Records:
@@ -75,16 +87,14 @@ class Records:
         _turn_to_wal(db)
         db.execute("pragma synchronous=normal")
         (found,) = db.execute("pragma user_version").fetchone()
-        if found not in (0, FORMAT):
+        if found > FORMAT or found < 0:
             raise StoreError(
-                f"the store was written by another qnnbuild (form {found}, here {FORMAT})",
+                f"the store was written by a newer qnnbuild (form {found}, here {FORMAT})",
                 facts=[("records", str(self.path))],
                 hint="use the qnnbuild that wrote it, or another store (QNNBUILD_STORE)",
             )
-        if found == 0:
-            db.executescript(TABLES)
-            db.execute(f"pragma user_version={FORMAT}")
-        db.executescript(LATER)
+        if found < FORMAT:
+            _bring_up(db)
 
     def _set_aside(self) -> None:
         """A file that is no database holds no records; keep it for whoever wants to look."""
@@ -134,26 +144,40 @@ class Records:
 
     def put(self, record: Record, name: str) -> None:
         """Keep `record` and that `name` was made by it last."""
-        text = record.to_json()
-        row = (record.key, digest_bytes(text.encode()), text)
-        last = (self.checkout, name, record.key)
         with self._writing() as db:
-            db.execute("insert or replace into records values(?,?,?)", row)
-            db.execute("insert or replace into last values(?,?,?)", last)
+            self._set_last(db, {name: record.key})
+            db.execute("insert or replace into records values(?,?,?,?)", _row(record))
             db.execute("delete from forgotten where checkout=? and name=?", (self.checkout, name))
 
-    def drop(self, key: Digest) -> None:
+    def take(self, record: Record) -> None:
+        """Keep `record`, which nothing here has made or wants as yet."""
         with self._writing() as db:
-            db.execute("delete from records where key=?", (key,))
+            db.execute("insert or replace into records values(?,?,?,?)", _row(record))
+
+    def drop(self, *keys: Digest) -> None:
+        with self._writing() as db:
+            db.executemany("delete from records where key=?", [(key,) for key in keys])
 
     def last(self) -> dict[str, Digest]:
         """name → the key that it had when it was last found current or made."""
         return dict(self._all("select name, key from last where checkout=?", self.checkout))  # type: ignore[arg-type]
 
     def set_last(self, keys: Mapping[str, Digest]) -> None:
-        rows = [(self.checkout, name, key) for name, key in keys.items()]
         with self._writing() as db:
-            db.executemany("insert or replace into last values(?,?,?)", rows)
+            self._set_last(db, keys)
+
+    def _set_last(self, db: sqlite3.Connection, keys: Mapping[str, Digest]) -> None:
+        """What a name leaves was in use until now, and so is what it comes to."""
+        now = int(time.time())
+        old = [(now, self.checkout, name) for name in keys]
+        rows = [(self.checkout, name, key) for name, key in keys.items()]
+        db.executemany(
+            "update records set used=? where key="
+            "(select key from last where checkout=? and name=?)",
+            old,
+        )
+        db.executemany("insert or replace into last values(?,?,?)", rows)
+        db.executemany("update records set used=? where key=?", [(now, k) for k in keys.values()])
 
     def forget(self, names: Iterable[str]) -> None:
         rows = [(self.checkout, name) for name in names]
@@ -195,9 +219,91 @@ class Records:
         with self._writing() as db:
             db.executemany("delete from elsewhere where digest=?", [(d,) for d in digests])
 
+    # --- what keeps the store ---------------------------------------------------------------
+
+    def rows(self) -> Iterator[tuple[Digest, Digest, str, int]]:
+        """Of every record its key, the digest of its text, the text, and when it was last used.
+
+        Seconds since 1970; 0 where a store of an older form did not note it.
+        """
+        for key, digest, text, used in self._all("select key, digest, record, used from records"):
+            yield key, digest, text, int(used)
+
+    def lasts(self) -> dict[str, dict[str, Digest]]:
+        """Checkout → name → key, of all checkouts that share the store."""
+        found: dict[str, dict[str, Digest]] = {}
+        for checkout, name, key in self._all("select checkout, name, key from last"):
+            found.setdefault(checkout, {})[name] = key
+        return found
+
+    def checkouts(self) -> dict[str, tuple[str, int]]:
+        """Checkout → its folder and when it was last built."""
+        rows = self._all("select checkout, root, used from checkouts")
+        return {checkout: (root, int(used)) for checkout, root, used in rows}
+
+    def keep_checkout(self, root: str) -> None:
+        """Note where this checkout lies; at most once a day, since it costs a write."""
+        now = int(time.time())
+        known = self.checkouts().get(self.checkout)
+        if known is None or known[0] != root or not 0 <= now - known[1] < DAY_S:
+            with self._writing() as db:
+                row = (self.checkout, root, now)
+                db.execute("insert or replace into checkouts values(?,?,?)", row)
+
+    def drop_names(self, checkout: str, names: Iterable[str]) -> None:
+        """Forget which keys these names of a checkout had last."""
+        rows = [(checkout, name) for name in names]
+        with self._writing() as db:
+            db.executemany("delete from last where checkout=? and name=?", rows)
+            db.executemany("delete from forgotten where checkout=? and name=?", rows)
+
+    def drop_checkout(self, checkout: str) -> None:
+        with self._writing() as db:
+            for table in ("last", "forgotten", "checkouts"):
+                db.execute(f"delete from {table} where checkout=?", (checkout,))  # noqa: S608 - ours
+
+    def drop_stats(self, paths: Iterable[str]) -> None:
+        with self._writing() as db:
+            db.executemany("delete from stats where path=?", [(path,) for path in paths])
+
+    def damage(self) -> list[str]:
+        """What SQLite itself finds wrong with the file."""
+        told = [text for (text,) in self._all("pragma integrity_check")]
+        return [] if told == ["ok"] else told
+
+    def shrink(self) -> None:
+        """Give the room of dropped rows back; waits for whoever writes."""
+        with self._lock:
+            try:
+                self._db.execute("vacuum")
+                self._db.execute("pragma wal_checkpoint(truncate)")
+            except sqlite3.Error as error:
+                raise self._trouble(error) from error
+
     def close(self) -> None:
         with self._lock:
             self._db.close()
+
+
+def _row(record: Record) -> tuple[object, ...]:
+    text = record.to_json()
+    return record.key, digest_bytes(text.encode()), text, int(time.time())
+
+
+def _bring_up(db: sqlite3.Connection) -> None:
+    """Make the tables, or those of an older form into today's: as a whole or not at all."""
+    db.execute("begin immediate")  # another build may be at it
+    try:
+        (found,) = db.execute("pragma user_version").fetchone()
+        texts = [UPGRADES[form] for form in range(found, FORMAT)] if found else [TABLES]
+        for statement in ";".join(texts).split(";"):
+            if statement.strip():
+                db.execute(statement)
+        db.execute(f"pragma user_version={FORMAT}")
+    except BaseException:
+        db.execute("rollback")
+        raise
+    db.execute("commit")
 
 
 def _turn_to_wal(db: sqlite3.Connection) -> None:

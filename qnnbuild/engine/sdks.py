@@ -19,6 +19,8 @@ from qnnbuild.engine.stats import Stats
 from qnnbuild.errors import ToolError
 from qnnbuild.formats.format_error import FormatError
 from qnnbuild.formats.sdk_yaml import same_version, sdk_version
+from qnnbuild.model.sdk_runtime import PREFIX as RUNTIME
+from qnnbuild.model.sdk_runtime import TEXTS, runtime_files
 from qnnbuild.model.sdks import VARIABLE, Sdk
 from qnnbuild.work.qairt_sdk import HOST, HOST_PATH
 
@@ -80,6 +82,12 @@ PARTS: Mapping[str, Part] = {
 LEFT_OUT = ("*/__pycache__/*", "*.pyc")
 
 
+def _part(name: str) -> Part:
+    if name.startswith(RUNTIME):
+        return Part(needed=runtime_files(name), files=TEXTS)
+    return PARTS[name]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Located:
     sdk: Sdk
@@ -125,7 +133,7 @@ class Sdks:
     def measure(self, rest: str) -> str:
         """ "qairt-2.40/converter" → its version and a digest of all that counts."""
         name, _, part_name = rest.partition("/")
-        located, part = self.locate(name), PARTS[part_name]
+        located, part = self.locate(name), _part(part_name)
         text = self._needed(located, SDK_YAML).read_text(encoding="utf-8", errors="replace")
         try:
             version = sdk_version(text)
@@ -145,7 +153,7 @@ class Sdks:
             located = self.locate(name)
         except ToolError:
             return
-        part = PARTS[part_name]
+        part = _part(part_name)
         yield located.root / SDK_YAML
         yield from (path for _, path in self._of_sdk(located.root, part))
         if part.hexagon and located.hexagon is not None:

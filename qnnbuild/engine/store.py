@@ -21,7 +21,7 @@ FICLONE = 0x40049409
 
 
 class Store:
-    """Folders below the root: artifacts/ab/<digest>, logs/ab/<key>.log, tmp/<run>/, locks/."""
+    """Folders below the root: artifacts/ab/<digest>, logs/ab/<key>.log, tmp/<run>/, locks/, …"""
 
     def __init__(self, root: Path, stats: Stats, *, only_look: bool = False) -> None:
         """With `only_look` nothing is made: who asks what a build would do needs no store."""
@@ -29,7 +29,7 @@ class Store:
         self.stats = stats
         if only_look:
             return
-        for name in ("artifacts", "logs", "tmp", "locks", "envs"):
+        for name in ("artifacts", "logs", "tmp", "locks", "envs", "builds"):
             try:
                 (root / name).mkdir(parents=True, exist_ok=True)
             except OSError as error:
@@ -64,7 +64,7 @@ class Store:
         digest = digest_file(file)
         size = file.stat().st_size
         path = self.path(digest)
-        if self.whole(digest, size):
+        if self.whole(digest, size) and self._touch(path, digest):
             file.unlink()
             return digest, size
         path.parent.mkdir(exist_ok=True)
@@ -73,6 +73,35 @@ class Store:
         sync(path.parent)
         self.stats.know(path, digest)
         return digest, size
+
+    def _touch(self, path: Path, digest: Digest) -> bool:
+        """Tell a collection of garbage that the artifact is wanted; False when it was faster."""
+        try:
+            os.utime(path)
+        except FileNotFoundError:
+            return False
+        self.stats.know(path, digest)
+        return True
+
+    def discard(self, digest: Digest, before_ns: int) -> int:
+        """Remove an artifact that nobody has added since; return the bytes that this freed.
+
+        It is first moved aside: who adds it then puts a new one in its place, and who touched
+        it just before is seen by the time of the file.
+        """
+        path, aside = self.path(digest), self.root / "tmp" / f"{digest}.gone"
+        try:
+            if os.lstat(path).st_mtime_ns >= before_ns:
+                return 0
+            os.replace(path, aside)
+        except FileNotFoundError:
+            return 0
+        found = os.lstat(aside)
+        if found.st_mtime_ns >= before_ns and not path.exists():
+            os.replace(aside, path)
+            return 0
+        aside.unlink()
+        return found.st_size
 
     def copy(self, digest: Digest, to: Path) -> None:
         """A private copy that its owner may write to."""

@@ -13,6 +13,8 @@ from qnnbuild.text.nodes import Entry, MappingNode, Node, ScalarNode, with_entri
 OPEN = {"chip": "{chip}", "target": "{target}"}
 """What stays in names and in info.txt until it is known which chips and systems there are."""
 
+USUAL_SYSTEM = "aarch64-android"
+
 NO_GRAPH = {"graph": "'source' and 'graphs'"}
 NO_SYSTEM = {**NO_GRAPH, "target": "'bundle.archives.library'"}
 NO_CHIP = {**NO_GRAPH, "chip": "'bundle.files' and 'bundle.archives.context'"}
@@ -30,7 +32,7 @@ def filled_bundle(
     entries = dict(node.entries)
     for key, entry in node.entries.items():
         full = entry.value
-        if key in {"files", "exported"}:
+        if key in {"files", "exported", "sdk_libraries"}:
             full = fill(entry.value, values, problems, NO_SYSTEM)
         elif key == "archives" and archives is not None:
             full = _filled_names(archives, values, problems, said)
@@ -54,6 +56,7 @@ def bundle_options(
         files=paths_of(full.get("files"), problems),
         exported=tuple(member_of(one, problems) for one in items_of(full.get("exported"))),
         info={key: _text(value) for key, value in info or ()},
+        sdk_libraries=_systems(full.mapping("sdk_libraries")),
         context_archive=_name(archives, "context", problems),
         library_archive=_name(archives, "library", problems),
     )
@@ -87,5 +90,13 @@ def _name(archives: MappingNode | None, kind: str, problems: list[Problem]) -> A
     return ArchiveName(name=node.value, written=written)
 
 
-def _text(node: Node) -> str:
+def _systems(node: MappingNode | None) -> tuple[str, ...]:
+    """None where nobody says that they may be passed on."""
+    if node is None or _text(node.get("redistribute")) != "true":
+        return ()
+    said = tuple(_text(one) for one in items_of(node.get("systems")))
+    return tuple(dict.fromkeys(said)) or (USUAL_SYSTEM,)
+
+
+def _text(node: Node | None) -> str:
     return node.value if isinstance(node, ScalarNode) else ""

@@ -324,6 +324,7 @@ class BundleOptions:
     files: tuple[str, ...] = ()  # files of the repo that go along, patterns allowed
     exported: tuple[str, ...] = ()  # the same among what exports make beside the ONNX files
     info: Mapping[str, str] = field(default_factory=dict)  # of info.txt; {chip} still in it
+    sdk_libraries: tuple[str, ...] = ()  # systems whose libraries of the SDK go along
     context_archive: ArchiveName | None = None
     library_archive: ArchiveName | None = None
 

@@ -43,7 +43,11 @@ class Sdk:
     @property
     def variable(self) -> str:
         """Tells an action where it is. A shell drops names that have . or - in them."""
-        return f"QNNBUILD_SDK_{self.version.replace('.', '_')}"
+        return variable_of(self.name)
+
+
+def variable_of(name: str) -> str:
+    return f"QNNBUILD_SDK_{name.removeprefix(PREFIX).replace('.', '_')}"
 
 
 def is_sdk(name: str) -> bool:

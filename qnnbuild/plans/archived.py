@@ -12,6 +12,7 @@ from qnnbuild.plans.contexts import Chain, fails
 from qnnbuild.plans.names import source_of
 from qnnbuild.steps.archive import archive
 from qnnbuild.steps.library_bundle import LibraryPart, library_bundle
+from qnnbuild.steps.runtime import RUNTIME, runtime
 from qnnbuild.toolchains.work import Toolchain
 
 TAKEN_ANYWAY = 1
@@ -45,30 +46,41 @@ class Archived:
         for ours in _by_libraries(chains):
             targets = list({id(c.use.target): c.use.target for c in ours}.values())
             first = targets[0]
-            toolchain = self.toolchains[first.toolchain]
-            parts = [
-                LibraryPart(
-                    graph=chain.use.graph,
-                    prepared=chain.prepared.name,
-                    source=source_of(chain.prepared),
-                    converted=chain.converted.name,
-                    systems=_systems(chain, toolchain),
-                )
-                for chain in ours
-                if chain.use.target is first
-            ]
+            parts = _parts(ours, self.toolchains[first.toolchain])
             said = first.bundle.library_archive
             systems = dict.fromkeys(system for part in parts for system in part.systems)
             if said is None and len(systems) <= TAKEN_ANYWAY:
                 continue
             behind = f"~{first.chip.name}" if first.variant in had else ""
             had.add(first.variant)
-            made = library_bundle(targets, parts, license_text=license_of(first), behind=behind)
+            new, runs_with = self.runtimes(targets, prepares=True)
+            yield from new
+            made = library_bundle(
+                targets,
+                parts,
+                license_text=license_of(first),
+                runs_with=runs_with,
+                behind=behind,
+            )
             yield made
             if said is not None:
                 for system in systems:
                     name = self._free(said, first, system=system)
                     yield archive(targets, made, name, system=system)
+
+    def runtimes(
+        self, targets: Sequence[Target], *, prepares: bool
+    ) -> tuple[list[Action], list[OutputOf]]:
+        """What brings libraries of the SDK that run a bundle: what is new of it, and all."""
+        first = targets[0]
+        archs = [target.chip.arch for target in targets]
+        made = [
+            runtime(first, system, archs, prepares=prepares)
+            for system in first.bundle.sdk_libraries
+        ]
+        new = [action for action in made if action.name not in self.taken]
+        self.taken.update(action.name for action in new)
+        return new, [OutputOf(action=action.name, output=RUNTIME) for action in made]
 
     def _free(self, said: ArchiveName, target: Target, *, chip: str = "", system: str = "") -> str:
         name = archive_name(said, chip=chip, system=system)
@@ -94,6 +106,23 @@ def _by_libraries(chains: Sequence[Chain]) -> list[list[Chain]]:
 
 def _made(chains: Sequence[Chain]) -> Made:
     return tuple((c.use.graph.name, tuple(a.name for a in c.libraries)) for c in chains)
+
+
+def _parts(chains: Sequence[Chain], toolchain: Toolchain) -> list[LibraryPart]:
+    """Those of the first target; the others have the same."""
+    first = chains[0].use.target
+    return [
+        LibraryPart(
+            graph=chain.use.graph,
+            prepared=chain.prepared.name,
+            source=source_of(chain.prepared),
+            converted=chain.converted.name,
+            packages=chain.packages.name if chain.packages else None,
+            systems=_systems(chain, toolchain),
+        )
+        for chain in chains
+        if chain.use.target is first
+    ]
 
 
 def _systems(chain: Chain, toolchain: Toolchain) -> dict[str, str]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from qnnbuild.errors import Problem
 from qnnbuild.model.recipe import ArchiveName, Graph, Target, Verify
-from qnnbuild.model.sdks import published
+from qnnbuild.model.sdks import is_sdk, published
 from qnnbuild.plans.contexts import fails, folder_of
 from qnnbuild.steps.export import has_more
 from qnnbuild.toolchains.work import Toolchain
@@ -54,6 +54,12 @@ def has_libraries(target: Target, toolchain: Toolchain) -> bool:
 
 def _of_target(target: Target, toolchain: Toolchain) -> Iterator[Problem]:
     bundle = target.bundle
+    if bundle.sdk_libraries and not is_sdk(target.toolchain):
+        yield Problem(
+            message=f"the toolchain {target.toolchain} is no SDK whose libraries could go along",
+            at=target.places.get("bundle.sdk_libraries"),
+            hint="leave it out: apps get ONNX Runtime and its plugin as packages",
+        )
     if bundle.library_archive and not has_libraries(target, toolchain):
         yield _problem(
             target,

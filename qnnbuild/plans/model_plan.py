@@ -267,7 +267,15 @@ class ModelPlan:
         self, targets: Sequence[Target], parts: Sequence[Part], chips: str = ""
     ) -> Iterator[Action]:
         """What users download, as a folder and as a single file."""
-        made = bundle(targets, parts, license_text=self._licence(targets[0]), chips=chips)
+        new, runs_with = self.archived.runtimes(targets, prepares=False)
+        yield from new
+        made = bundle(
+            targets,
+            parts,
+            license_text=self._licence(targets[0]),
+            runs_with=runs_with,
+            chips=chips,
+        )
         yield made
         yield from self.archived.contexts(targets, made, chips)
 

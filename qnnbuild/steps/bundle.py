@@ -21,7 +21,7 @@ from qnnbuild.model.recipe import (
     Target,
     UrlSource,
 )
-from qnnbuild.model.sdks import is_sdk
+from qnnbuild.model.sdks import is_sdk, published
 from qnnbuild.steps.export import ALSO, has_more
 from qnnbuild.steps.lora import adapter_files, adapters, usual_adapter
 from qnnbuild.toolchains import ortqnn
@@ -58,13 +58,15 @@ def bundle(
     parts: Sequence[Part],
     *,
     license_text: OutputOf | None,
+    runs_with: Sequence[OutputOf] = (),
     chips: str = "",
 ) -> Action:
     """For `targets`, which differ in variant or chip. Stems are unique among `parts`.
 
     `chips` is the name of several chips that have one binary, in the place of a chip's.
 
-    `license_text` is the output with LICENSE.txt, for a licence that came with the source.
+    `license_text` is the output with LICENSE.txt, for a licence that came with the source,
+    `runs_with` has libraries of the SDK.
     """
     first, where = targets[0], lands(targets, chips)
     inputs: dict[str, Input] = {"provenance": Provenance()}
@@ -74,6 +76,7 @@ def bundle(
     files = tuple(dict.fromkeys(file for t in targets for file in t.bundle.files))
     inputs |= files_and_licence(first, files, license_text)
     inputs |= exported_files(first, [(part.graph, part.source) for part in parts])
+    inputs |= runtime_inputs(runs_with)
     folder, _, last = where.rpartition("/")
     return Action(
         name=f"bundle/{folder}@{last}",
@@ -124,6 +127,16 @@ def exported_files(target: Target, sources: Sequence[tuple[Graph, str]]) -> Mapp
         f"exported-{number}": OutputOf(action=name, output=ALSO)
         for number, name in enumerate(names)
     }
+
+
+def runtime_inputs(runs_with: Sequence[OutputOf]) -> dict[str, Input]:
+    return {f"runtime-{number}": made for number, made in enumerate(runs_with)}
+
+
+def runtime_params(target: Target) -> dict[str, Json]:
+    """The systems whose libraries of the SDK go along, as users know them."""
+    systems: list[Json] = [published(system) for system in target.bundle.sdk_libraries]
+    return {"sdk_libraries": systems} if systems else {}
 
 
 def named_places(target: Target) -> dict[str, Span]:
@@ -189,6 +202,7 @@ def _params(targets: Sequence[Target], parts: Sequence[Part]) -> dict[str, Json]
         "toolchain": first.toolchain,
         "folder": recipe_folder(first.recipe) if any(t.bundle.files for t in targets) else "",
         **exported_patterns(first),
+        **runtime_params(first),
         "graphs": {
             part.stem: {**_graph(part, first.toolchain), "context": contexts[part.compiled]}
             for part in parts
@@ -214,20 +228,16 @@ def recipe_folder(recipe: str) -> str:
 
 def _graph(part: Part, toolchain: str) -> dict[str, Json]:
     run_time = ortqnn.run_time_options(part.graph) if toolchain == ortqnn.NAME else {}
-    sdk: dict[str, Json] = {}
+    run = run_part(part.graph, run_time, dict(usual_adapter(part.graph, part.stem)))
     if is_sdk(toolchain):
-        sdk["sdk"] = sdk_part(part.graph)
-    device = device_part(part.graph) if is_sdk(toolchain) else {}
+        run = dict(device_part(part.graph))
     return {
         "graph": part.graph.name,
         "variant": part.variant,
         "precision": part.graph.precision,
         "source": source_facts(part.graph.source),
-        "run": {
-            **run_part(part.graph, run_time, dict(usual_adapter(part.graph, part.stem))),
-            **device,
-        },
-        **sdk,
+        "run": run,
+        **({"sdk": sdk_part(part.graph)} if is_sdk(toolchain) else {}),
         **adapters(part.graph, part.stem),
         "ranges": _ranges(part.graph),
         "prepared": part.prepared,

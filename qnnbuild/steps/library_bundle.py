@@ -16,8 +16,11 @@ from qnnbuild.steps.bundle import (
     files_and_licence,
     named_places,
     recipe_folder,
+    runtime_inputs,
+    runtime_params,
     source_facts,
 )
+from qnnbuild.toolchains.qairt_extensions import device_part
 from qnnbuild.toolchains.qairt_shipped import sdk_part
 
 LIBRARIES = "libraries"
@@ -33,6 +36,7 @@ class LibraryPart:
     source: str = ""  # the action that brought the ONNX file
     converted: str
     systems: Mapping[str, str]
+    packages: str | None = None  # the action that has the libraries of the user's own operators
 
 
 def library_bundle(
@@ -40,6 +44,7 @@ def library_bundle(
     parts: Sequence[LibraryPart],
     *,
     license_text: OutputOf | None,
+    runs_with: Sequence[OutputOf] = (),
     behind: str = "",
 ) -> Action:
     """For `targets` of one variant, which differ in their chip only.
@@ -54,6 +59,7 @@ def library_bundle(
     files = [f for f in first.bundle.files if all(f in t.bundle.files for t in targets)]
     inputs |= files_and_licence(first, files, license_text)
     inputs |= exported_files(first, [(part.graph, part.source) for part in parts])
+    inputs |= runtime_inputs(runs_with)
     return Action(
         name=f"bundle/{where}",
         step="bundle",
@@ -76,6 +82,8 @@ def _inputs(part: LibraryPart) -> dict[str, Input]:
     for system, action in part.systems.items():
         inputs[f"library-{stem}-{published(system)}"] = OutputOf(action=action, output="library")
         inputs[f"facts-{stem}-{published(system)}"] = OutputOf(action=action, output="facts")
+    if part.packages is not None:
+        inputs[f"packages-{stem}"] = OutputOf(action=part.packages, output="device")
     if part.graph.quantization is not None:
         inputs[f"quantization-{stem}"] = OutputOf(action=part.converted, output="quantization")
     return inputs
@@ -92,6 +100,7 @@ def _params(first: Target, parts: Sequence[LibraryPart], *, with_files: bool) ->
         "toolchain": first.toolchain,
         "folder": recipe_folder(first.recipe) if with_files else "",
         **exported_patterns(first),
+        **runtime_params(first),
         "graphs": {
             part.graph.name: {
                 "graph": part.graph.name,
@@ -100,8 +109,12 @@ def _params(first: Target, parts: Sequence[LibraryPart], *, with_files: bool) ->
                 "source": source_facts(part.graph.source),
                 "prepared": part.prepared,
                 "libraries": {published(system): action for system, action in part.systems.items()},
-                **({"sdk": sdk_part(part.graph)} if is_sdk(first.toolchain) else {}),
+                **(_of_sdk(part.graph) if is_sdk(first.toolchain) else {}),
             }
             for part in parts
         },
     }
+
+
+def _of_sdk(graph: Graph) -> dict[str, Json]:
+    return {"run": dict(device_part(graph)), "sdk": sdk_part(graph)}

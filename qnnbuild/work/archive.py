@@ -21,6 +21,8 @@ TIME = 315532800
 """The first second of 1980: tools warn of files from 1970, and zip files know no earlier time."""
 
 FOLDER = Path("packed")
+RUNTIME = "qnn"
+"""The folder with libraries of the SDK, below it by the system."""
 
 
 def archive(run: Run) -> None:
@@ -90,6 +92,8 @@ def _name_inside(name: str, manifest: Mapping[str, Any], target: str | None) -> 
     """None for what is of another system."""
     if name == LICENSE:
         return LICENSE_INSIDE
+    if target is not None and name.startswith(f"{RUNTIME}/"):
+        return name if name.startswith(f"{RUNTIME}/{target}/") else None
     for system, file in _libraries(manifest):
         if name == file:
             return PurePosixPath(name).name if system == target else None
@@ -107,6 +111,8 @@ def _manifest(params: Mapping[str, Any], told: dict[str, Any]) -> dict[str, Any]
     target = params["target"]
     graphs = {name: _graph(graph, target) for name, graph in told["graphs"].items()}
     archive = {"name": params["name"], "kind": params["kind"], "target": target}
+    if target is not None and "sdk_libraries" in told:
+        told["sdk_libraries"] = [one for one in told["sdk_libraries"] if one == target]
     return {**told, "graphs": graphs, "archive": archive}
 
 

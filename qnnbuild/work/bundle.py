@@ -20,6 +20,8 @@ from qnnbuild.work.bundle_files import (
     move,
     read_json,
     take_files,
+    take_packages,
+    take_runtime,
 )
 from qnnbuild.work.card import card
 from qnnbuild.work.lora import take_adapters
@@ -35,12 +37,13 @@ def bundle(run: Run) -> None:
     """Contexts, facts, reports, licence and more files → output "bundle"."""
     out = run.outputs["bundle"]
     _take_contexts(run, out)
-    _take_packages(run, out)
+    take_packages(run, out)
     graphs = {stem: _graph(run, stem, out) for stem in run.params["graphs"]}
     (out / LICENSE).write_text(license_text(run), encoding="utf-8", newline="\n")
     if any(name.endswith(".onnx") for graph in graphs.values() for name in graph.files):
         (out / RUN).write_text(_program(run), encoding="utf-8", newline="\n")
     take_files(run, out)
+    take_runtime(run, out)
     provenance = read_json(run.inputs["provenance"] / "provenance.json")
     text = card(manifest(run.params, graphs, {}, provenance))
     (out / CARD).write_text(text, encoding="utf-8", newline="\n")
@@ -58,17 +61,6 @@ def _take_contexts(run: Run, out: Path) -> None:
             folder = run.inputs[f"context-{stem}"]
             for file in tuple(files_below(folder)):
                 move(folder / file, out, file, f"the context of {graph['graph']}")
-
-
-def _take_packages(run: Run, out: Path) -> None:
-    """Libraries of operators of the user's own; what several graphs have is there once."""
-    for name, folder in run.inputs.items():
-        if name.startswith("packages-"):
-            for file in tuple(files_below(folder)):
-                if not (out / file).exists() or digest_file(out / file) != digest_file(
-                    folder / file
-                ):
-                    move(folder / file, out, file, f"the library '{file}'")
 
 
 def _graph(run: Run, stem: str, out: Path) -> GraphFacts:

@@ -48,6 +48,26 @@ def _take_exported(run: Run, out: Path) -> None:
             move(path, out, name, f"'{name}', which the export made,")
 
 
+def take_packages(run: Run, out: Path) -> None:
+    """Libraries of operators of the user's own; what several graphs have is there once."""
+    for name, folder in run.inputs.items():
+        if name.startswith("packages-"):
+            for file in tuple(files_below(folder)):
+                if not (out / file).exists() or digest_file(out / file) != digest_file(
+                    folder / file
+                ):
+                    move(folder / file, out, file, f"the library '{file}'")
+
+
+def take_runtime(run: Run, out: Path) -> None:
+    """Libraries of the SDK, in folders of their own below qnn/."""
+    for name in sorted(run.inputs):
+        if name.startswith("runtime-"):
+            folder = run.inputs[name]
+            for file in tuple(files_below(folder)):
+                move(folder / file, out, file, f"the SDK's '{file}'")
+
+
 def move(path: Path, out: Path, name: str, what: str) -> None:
     """Names that differ in case only are one file where users may unpack the bundle."""
     taken = {file.casefold(): file for file in (*files_below(out), CARD, MANIFEST)}

@@ -85,7 +85,9 @@ def _introduction(manifest: Manifest) -> Iterator[str]:
     precisions = ", ".join(f"{code(name)} {_made(facts[name]['precision'])}" for name in facts)
     chips = "; ".join(map(_chip, manifest["chips"]))
     these = "this chip" if len(manifest["chips"]) == 1 else "these chips"
-    on = {facts[name]["run"]["provider_options"].get("backend_type", "htp") for name in facts}
+    on = {
+        facts[name]["run"].get("provider_options", {}).get("backend_type", "htp") for name in facts
+    }
     what = "Compiled for the NPU" if on == {"htp"} else "For the GPU"
     if len(on) > 1:
         what = "For the NPU, where compiled, and the GPU"
@@ -121,6 +123,9 @@ def _borders(manifest: Manifest, name: str) -> Iterator[str]:
 
 
 def _numbers(manifest: Manifest) -> Iterator[str]:
+    if not manifest["chips"]:
+        yield "Libraries are not run by themselves; the bundles for chips, made of them, are."
+        return
     yield from _shared(manifest)
     yield from _verified(manifest)
     rows = []
@@ -244,6 +249,8 @@ def _license(manifest: Manifest) -> str:
     told = f"{manifest['license']['spdx']}; the text is in {file}."
     if not manifest["license"]["redistribute"]:
         told += " **This bundle may not be passed on to others.**"
+    if manifest.get("sdk_libraries"):
+        told += " What is in `qnn/` is Qualcomm's, under a licence of its own that lies beside it."
     return told
 
 

@@ -11,6 +11,7 @@ from qnnbuild.work.markdown import code, shape_text, table
 Manifest = Mapping[str, Any]
 
 FOLDER = "ADSP_LIBRARY_PATH"
+HOST = "linux-x64"
 
 ERRORS = """\
 | error | of | what it mostly is |
@@ -40,12 +41,40 @@ def of_libraries(manifest: Manifest) -> Iterator[str]:
 
 def how_to_run_qnn(manifest: Manifest) -> Iterator[str]:
     """The contract of binaries and libraries with what runs them."""
-    builds = " and ".join(map(code, _builds(manifest))) or "that stands under Provenance"
-    what = "A library is for one system and any chip."
-    if manifest["chips"]:
-        what = "A binary is for one chip and one version of the SDK, on any system."
-    yield f"With QNN out of the SDK {builds}, the very version that made it. {what}"
+    builds = " and ".join(map(code, _builds(manifest))) or "under Provenance"
+    if not manifest["chips"]:
+        yield (
+            "A library is for one system, and for any chip and version of QNN; the SDK that made "
+            f"it is {builds}."
+        )
+    else:
+        yield (
+            f"With QNN out of the SDK {builds}, the very version that made it: a binary is for one "
+            "chip and one version, on any system."
+        )
+    if not _is_for_devices(manifest):
+        yield "Here the SDK's own tools take it, to compile binaries and to emulate the HTP:"
+        yield "\n".join(["```sh", *_commands(manifest), "```"])
+    else:
+        yield from _on_a_device(manifest)
+    yield (
+        "A line of `input_list.txt` has a raw file for each input in the order below, as "
+        "`NAME:=FILE` with a space between. Sizes have to be the very same; an app fills up or "
+        "cuts what is of another length."
+    )
+
+
+def _is_for_devices(manifest: Manifest) -> bool:
+    """Libraries for this host alone are for nobody's device."""
+    systems = {name for g in manifest["graphs"].values() for name in g.get("libraries", ())}
+    return systems != {HOST}
+
+
+def _on_a_device(manifest: Manifest) -> Iterator[str]:
     yield table(["file", "out of the SDK's folder", "what it is"], list(_files(manifest)))
+    if systems := manifest.get("sdk_libraries"):
+        folders = " and ".join(f"`qnn/{system}/`" for system in systems)
+        yield f"They are here already: in {folders}."
     yield (
         f"`{FOLDER}` has to hold the folder of the Skel, in front of what is there already. "
         "Between folders stands `;`, never `:`. Files in an APK's assets cannot be read: copy them "
@@ -54,11 +83,6 @@ def how_to_run_qnn(manifest: Manifest) -> Iterator[str]:
     yield ERRORS
     yield _calls(manifest)
     yield "\n".join(["```sh", *_commands(manifest), "```"])
-    yield (
-        "A line of `input_list.txt` has a raw file for each input in the order below, as "
-        "`NAME:=FILE` with a space between. Sizes have to be the very same; an app fills up or "
-        "cuts what is of another length."
-    )
 
 
 def _calls(manifest: Manifest) -> str:
@@ -134,7 +158,7 @@ def _files(manifest: Manifest) -> Iterator[list[str]]:
     if not archs:
         yield ["`libQnnHtpPrepare.so`", android, "compiles a library's graph on the device"]
     for arch in archs or ["NN"]:
-        what = "of this HTP" if archs else "of the chip's HTP: v68, v69, v73, v75, v79, v81"
+        what = "of this HTP" if archs else "of the chip's HTP, whose version NN is"
         yield [f"`libQnnHtpV{arch}Stub.so`", android, f"the app's side {what}"]
         folder = f"`lib/hexagon-v{arch}/unsigned`"
         yield [f"`libQnnHtpV{arch}Skel.so`", folder, f"the DSP's side {what}"]
@@ -146,13 +170,28 @@ def _names(manifest: Manifest) -> str:
 
 
 def _commands(manifest: Manifest) -> Iterator[str]:
-    yield 'export LD_LIBRARY_PATH="$PWD"'
-    yield f'export {FOLDER}="$PWD;${FOLDER}"'
+    program, backend = "./qnn-net-run", "libQnnHtp.so"
+    if _is_for_devices(manifest):
+        yield 'export LD_LIBRARY_PATH="$PWD"'
+        yield f'export {FOLDER}="$PWD;${FOLDER}"'
+    else:
+        program, backend = "qnn-net-run", "$QNN_SDK_ROOT/lib/x86_64-linux-clang/libQnnHtp.so"
     for file, way in dict.fromkeys(_runnable(manifest)):
         yield (
-            f"./qnn-net-run --backend libQnnHtp.so {way} {file} --input_list input_list.txt "
-            "--use_native_input_files --use_native_output_files"
+            f"{program} --backend {backend} {way} {file} --input_list input_list.txt "
+            f"--use_native_input_files --use_native_output_files{_packages(manifest, file)}"
         )
+
+
+def _packages(manifest: Manifest, file: str) -> str:
+    """What registers operators of the user's own, of graphs that this file holds."""
+    told = [
+        graph["run"]["op_packages"]
+        for graph in manifest["graphs"].values()
+        if file.rpartition("/")[2] in {one.rpartition("/")[2] for one in graph["files"]}
+        and graph.get("run", {}).get("op_packages")
+    ]
+    return f" --op_packages {','.join(dict.fromkeys(told))}" if told else ""
 
 
 def _runnable(manifest: Manifest) -> Iterator[tuple[str, str]]:
@@ -162,7 +201,7 @@ def _runnable(manifest: Manifest) -> Iterator[tuple[str, str]]:
         elif graph["libraries"]:
             files = [one["file"] for one in graph["libraries"].values()]
             chosen = next((file for file in files if "android" in file), files[0])
-            yield chosen.rpartition("/")[2], "--model"
+            yield chosen.rpartition("/")[2] if len(files) > 1 else chosen, "--model"
 
 
 def _is_binary(name: str) -> bool:

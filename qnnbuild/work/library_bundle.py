@@ -17,9 +17,11 @@ from qnnbuild.work.bundle_files import (
     move,
     read_json,
     take_files,
+    take_packages,
+    take_runtime,
 )
 from qnnbuild.work.card import card
-from qnnbuild.work.manifest import MANIFEST_VERSION, manifest_text
+from qnnbuild.work.manifest import MANIFEST_VERSION, described, manifest_text
 from qnnbuild.work.run import Run
 
 Told = Mapping[str, Any]
@@ -32,8 +34,10 @@ def bundle(run: Run) -> None:
     """
     out = run.outputs["bundle"]
     graphs = {stem: _graph(run, stem, told, out) for stem, told in run.params["graphs"].items()}
+    take_packages(run, out)
     (out / LICENSE).write_text(license_text(run), encoding="utf-8", newline="\n")
     take_files(run, out)
+    take_runtime(run, out)
     provenance = read_json(run.inputs["provenance"] / "provenance.json")
     tell(_manifest(run.params, graphs, provenance), out)
 
@@ -65,6 +69,7 @@ def _graph(run: Run, stem: str, told: Told, out: Path) -> dict[str, Any]:
         "comparison": report["comparison"],
         "quantization": json_of(run, f"quantization-{stem}"),
         "verified": None,
+        "run": told.get("run", {}),
         "on_cpu": [],
         "context": {},
         "libraries": libraries,
@@ -90,13 +95,12 @@ def _library(run: Run, stem: str, target: str, out: Path) -> dict[str, Any]:
 
 
 def _manifest(params: Told, graphs: dict[str, Any], provenance: Told) -> dict[str, Any]:
-    described = ("model", "variants", "description", "homepage", "license", "chips")
     for stem, told in params["graphs"].items():
         digest = provenance[told["prepared"]]["inputs"]["model"]
         graphs[stem]["source"] = {**told["source"], "digest": digest}
     return {
         "manifest_version": MANIFEST_VERSION,
-        **{name: params[name] for name in described},
+        **described(params),
         "toolchain": {"name": params["toolchain"], "tools": dict(_tools(params, provenance))},
         "graphs": graphs,
         "files": {},

@@ -39,10 +39,9 @@ def manifest(
 
     No dates, no timings, no folders of the machine.
     """
-    described = ("model", "variants", "description", "homepage", "license", "chips")
     return {
         "manifest_version": MANIFEST_VERSION,
-        **{name: params[name] for name in described},
+        **described(params),
         "toolchain": {"name": params["toolchain"], "tools": _tools(params, provenance)},
         "graphs": {
             name: _graph(params["graphs"][name], facts, provenance)
@@ -53,6 +52,12 @@ def manifest(
         },
         "actions": dict(provenance),
     }
+
+
+def described(params: Mapping[str, Any]) -> dict[str, Any]:
+    """What a recipe says of a bundle. `sdk_libraries` are systems: folders below qnn/."""
+    always = ("model", "variants", "description", "homepage", "license", "chips")
+    return {name: params[name] for name in (*always, "sdk_libraries") if name in params}
 
 
 def manifest_text(content: Mapping[str, Any]) -> str:

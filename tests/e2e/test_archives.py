@@ -212,3 +212,67 @@ def test_the_card_tells_how_qnn_runs_it(built) -> None:
     assert "ADSP_LIBRARY_PATH" in card
     assert "the text is in LICENSE." in card
     assert "onnxruntime" not in card.lower()
+
+
+ALONG = """\
+model: along
+license: MIT
+toolchain: qairt-2.40
+chips: [SM8750]
+source:
+  export: {run: [python, export.py], needs: export.py, makes: model.onnx, also: "*.txt"}
+graphs: {model: {precision: fp16}}
+bundle:
+  exported: tokens.txt
+  sdk_libraries: {redistribute: true}
+  archives: {context: "{model}-{chip}", library: "{model}-{target}"}
+"""
+EXPORT = """\
+import pathlib
+import shutil
+
+shutil.copy("MODEL", "model.onnx")
+pathlib.Path("tokens.txt").write_text("a 0\\n")
+"""
+OF_THE_SDK = ["libQnnHtp.so", "libQnnHtpV79Skel.so", "libQnnHtpV79Stub.so", "libQnnSystem.so"]
+
+
+@pytest.fixture(scope="module")
+def along(built) -> SdkRepo:
+    """A model of which the SDK's libraries and what its export writes go along."""
+    repo: SdkRepo = built[0]
+    repo.write("recipes/export.py", EXPORT.replace("MODEL", str(repo.root / "models/6.onnx")))
+    repo.write("recipes/along.yaml", ALONG)
+    done = repo.doit("along")
+    assert done.code == 0, done.out + done.err
+    return repo
+
+
+def test_the_sdks_libraries_go_along_where_the_recipe_says_that_they_may(along: SdkRepo) -> None:
+    found = members(packed(along, "along-SM8750"))
+
+    folder = "qnn/android-aarch64"
+    there = {name.removeprefix(f"{folder}/") for name in found if name.startswith(f"{folder}/")}
+    assert there == {"LICENSE.txt", *OF_THE_SDK}
+    skel = along.old / "lib/hexagon-v79/unsigned/libQnnHtpV79Skel.so"
+    assert found[f"{folder}/libQnnHtpV79Skel.so"] == skel.read_bytes()
+    assert found["tokens.txt"] == b"a 0\n"
+
+
+def test_libraries_for_another_system_have_none_of_them(along: SdkRepo) -> None:
+    found = members(packed(along, "along-linux-x64"))
+
+    assert not any(name.startswith("qnn/") for name in found)
+    assert "sdk_libraries" in json.loads(found["manifest.json"])
+
+
+def test_an_sdk_without_its_licence_gives_no_library_away(along: SdkRepo) -> None:
+    text = along.old / "LICENSE.txt"
+    kept = text.read_text()
+    text.unlink()
+
+    done = along.doit("bundle/along@SM8750")
+    text.write_text(kept)
+
+    assert "the SDK has no text of its licence" in done.out + done.err
+    assert "recipes/along.yaml:10:3" in done.out + done.err

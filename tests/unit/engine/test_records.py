@@ -145,7 +145,7 @@ def test_a_record_in_which_one_letter_changed_counts_as_none(path, records):
 def test_a_record_of_another_form_counts_as_none(path, records):
     text = RECORD.to_json().replace('"seconds"', '"duration"')
     values = (KEY, digest_bytes(text.encode()), text)
-    change(path, "insert into records values(?,?,?)", *values)
+    change(path, "insert into records(key, digest, record) values(?,?,?)", *values)
 
     assert records.get(KEY) is None
 
@@ -238,7 +238,7 @@ def test_tables_that_are_damaged_inside_are_told_with_a_way_out(path, records):
     assert problem.hint == "move the file away: everything is built again then"
 
 
-def test_records_of_another_qnnbuild_are_refused_and_kept(path, records):
+def test_records_of_a_newer_qnnbuild_are_refused_and_kept(path, records):
     records.put(RECORD, "convert/m")
     records.close()
     change(path, f"pragma user_version={FORMAT + 1}")
@@ -247,7 +247,9 @@ def test_records_of_another_qnnbuild_are_refused_and_kept(path, records):
         Records(path, "here")
 
     (problem,) = caught.value.problems
-    assert problem.message == "the store was written by another qnnbuild (form 2, here 1)"
+    assert problem.message == (
+        f"the store was written by a newer qnnbuild (form {FORMAT + 1}, here {FORMAT})"
+    )
     assert problem.facts == (("records", str(path)),)
     assert problem.hint == "use the qnnbuild that wrote it, or another store (QNNBUILD_STORE)"
     assert path.read_bytes() == before
@@ -275,3 +277,109 @@ def test_a_build_that_opens_a_new_store_waits_for_another_that_does(path):
     other.close()
 
     assert found == RECORD
+
+
+FIRST_FORM = """
+create table records(
+  key text primary key, digest text not null, record text not null) without rowid;
+create table last(
+  checkout text, name text, key text not null, primary key(checkout, name)) without rowid;
+create table forgotten(
+  checkout text, name text, primary key(checkout, name)) without rowid;
+create table stats(
+  path text primary key, mtime int, ctime int, size int, inode int, digest text) without rowid;
+create table side_files(
+  digest text primary key, names text not null) without rowid;
+pragma user_version=1;
+"""
+
+
+def test_a_store_of_the_first_form_is_brought_up_and_loses_nothing(path):
+    text = RECORD.to_json()
+    db = sqlite3.connect(path)
+    db.executescript(FIRST_FORM)
+    db.execute("insert into records values(?,?,?)", (KEY, digest_bytes(text.encode()), text))
+    db.execute("insert into last values(?,?,?)", ("here", "convert/m", KEY))
+    db.commit()
+    db.close()
+    records = Records(path, "here")
+    found, last, rows = records.get(KEY), records.last(), list(records.rows())
+    records.keep_checkout("/repo")
+    checkouts = records.checkouts()
+    records.close()
+    (form,) = sqlite3.connect(path).execute("pragma user_version").fetchone()
+
+    assert found == RECORD
+    assert last == {"convert/m": KEY}
+    assert [used for *_, used in rows] == [0]
+    assert checkouts["here"][0] == "/repo"
+    assert form == FORMAT
+
+
+def test_two_that_bring_a_store_up_at_once_both_have_it(path):
+    db = sqlite3.connect(path)
+    db.executescript(FIRST_FORM)
+    db.close()
+    opened = []
+    threads = [
+        threading.Thread(target=lambda: opened.append(Records(path, "here"))) for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    for one in opened:
+        one.put(RECORD, "convert/m")
+        one.close()
+
+    assert len(opened) == 4
+
+
+def used(records: Records) -> dict[str, int]:
+    return {key: when for key, _, _, when in records.rows()}
+
+
+def test_a_record_is_in_use_when_it_is_made_taken_and_left(records, monkeypatch):
+    now = [1000.0]
+    monkeypatch.setattr("qnnbuild.engine.records.time.time", lambda: now[0])
+    other = replace(RECORD, key="c" * 64)
+    records.put(RECORD, "convert/m")
+    made = used(records)
+    now[0] = 2000.0
+    records.set_last({"convert/m": KEY})
+    taken = used(records)
+    now[0] = 3000.0
+    records.put(other, "convert/m")
+    left = used(records)
+
+    assert made == {KEY: 1000}
+    assert taken == {KEY: 2000}
+    assert left == {KEY: 3000, "c" * 64: 3000}
+
+
+def test_a_checkout_is_noted_once_a_day(records, monkeypatch):
+    now = [1000.0]
+    monkeypatch.setattr("qnnbuild.engine.records.time.time", lambda: now[0])
+    seen = []
+    for later in (0, 80_000, 10_000):
+        now[0] += later
+        records.keep_checkout("/repo")
+        seen.append(records.checkouts()["here"])
+
+    assert seen == [("/repo", 1000), ("/repo", 1000), ("/repo", 91_000)]
+
+
+def test_a_checkout_that_is_dropped_leaves_the_records(records):
+    records.put(RECORD, "convert/m")
+    records.forget(["convert/m"])
+    records.keep_checkout("/repo")
+    records.drop_checkout("here")
+
+    assert (records.last(), records.forgotten(), records.checkouts()) == ({}, set(), {})
+    assert records.get(KEY) == RECORD
+
+
+def test_a_whole_file_has_no_damage(records):
+    records.put(RECORD, "convert/m")
+
+    assert records.damage() == []
