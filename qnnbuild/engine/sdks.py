@@ -31,6 +31,7 @@ NDK_BUILD = "ndk-build"
 
 PYTHON_CODE = ("lib/python/**/*",)
 COMPILES = (f"bin/{HOST}/qnn-model-lib-generator", "share/QNN/converter/**/*", "include/QNN/**/*")
+COMPUTES = (f"lib/{HOST}/libQnnSystem.so", f"lib/{HOST}/libQnnHtpPrepare.so")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +69,16 @@ PARTS: Mapping[str, Part] = {
             f"lib/{HOST}/libQnnHtp.so",
             f"lib/{HOST}/libQnnHtpNetRunExtensions.so",
         ),
-        files=(f"lib/{HOST}/libQnnSystem.so", f"lib/{HOST}/libQnnHtpPrepare.so"),
+        files=COMPUTES,
+    ),
+    "verify": Part(
+        needed=(
+            f"bin/{HOST}/qnn-net-run",
+            f"bin/{HOST}/qnn-context-binary-utility",
+            f"lib/{HOST}/libQnnHtp.so",
+            f"lib/{HOST}/libQnnHtpNetRunExtensions.so",
+        ),
+        files=COMPUTES,
     ),
     "dlc-library": Part(needed=(f"lib/{HOST}/libQnnModelDlc.so",)),
     "skeleton": Part(

@@ -194,6 +194,7 @@ class Verify:
     reference: tuple[str, ...] = ()  # recorded outputs of the original framework, .npz, patterns
     chips: tuple[str, ...] = ("generations",)
     bars: Bars = field(default_factory=Bars)  # of every output that `outputs` does not name
+    by_precision: bool = field(default=False, compare=False)  # the recipe gives no bars
     outputs: Mapping[str, OutputBars] = field(default_factory=dict)
     metrics: tuple[Metric, ...] = ()
 

@@ -18,7 +18,13 @@ from qnnbuild.model.patterns import check_only, matches_chip, parse
 from qnnbuild.model.recipe import BundleOptions, Chip, ContextOptions, Graph, License, Target
 from qnnbuild.model.recipe_file import RecipeFile, Variant, filled, filled_graph, overrides_of
 from qnnbuild.model.schemas import recipe_schema
-from qnnbuild.model.verify import expectation_of, failing_patterns, wrong_patterns
+from qnnbuild.model.sdks import is_sdk
+from qnnbuild.model.verify import (
+    computed_in_fp16,
+    expectation_of,
+    failing_patterns,
+    wrong_patterns,
+)
 from qnnbuild.model.written import merged_mapping, without
 from qnnbuild.text.nodes import MappingNode, Node, ScalarNode, with_entries
 from qnnbuild.text.schema import Schema
@@ -207,7 +213,11 @@ class Resolver:
             at = self._recipe.graphs[name].key.span
             self._graphs[key] = graph_of(name, at, node, self.problems)
             self.problems += self._wrong_in_graph(node)
-        return self._graphs[key]
+        if not is_sdk(self._rest(variant, applied).toolchain):
+            return self._graphs[key]
+        if ("sdk", key) not in self._graphs:
+            self._graphs["sdk", key] = computed_in_fp16(self._graphs[key])
+        return self._graphs["sdk", key]
 
     def _wrong_in_graph(self, node: MappingNode) -> list[Problem]:
         problems = list(wrong_patterns(node, self._table, [v.name for v in self._variants]))

@@ -16,6 +16,7 @@ from qnnbuild.model.recipe import (
     Bars,
     Chip,
     ExpectedFailure,
+    Graph,
     Metric,
     OutputBars,
     Samples,
@@ -55,16 +56,28 @@ def verify_of(
         problems.append(_no_inputs(node))
     metrics = _metrics(node.mapping("metrics") if node else None, problems, value)
     bars = written = _bars(value)
-    if bars == Bars() and not any(_has_bar(metric) for metric in metrics):
+    by_precision = bars == Bars() and not any(_has_bar(metric) for metric in metrics)
+    if by_precision:
         bars = default_bars(precision)
     return Verify(
         samples=given,
         reference=reference,
         chips=tuple(value.get("chips", ("generations",))),
         bars=bars,
+        by_precision=by_precision,
         outputs=_outputs(node, value, written, problems),
         metrics=metrics,
     )
+
+
+def computed_in_fp16(graph: Graph) -> Graph:
+    """With the bar of fp16 where that of fp32 stands because the recipe gives none.
+
+    Since 2.35 Qualcomm's SDK computes a float32 graph on the HTP in fp16, whatever it is told.
+    """
+    if graph.precision != "fp32" or not graph.verify.by_precision:
+        return graph
+    return replace(graph, verify=replace(graph.verify, bars=default_bars("fp16")))
 
 
 def unknown_outputs(graph: MappingNode, known: Iterable[str]) -> Iterator[Problem]:

@@ -10,6 +10,7 @@ from qnnbuild.model.patterns import matches_chip
 from qnnbuild.plans.contexts import Chain, fails
 from qnnbuild.plans.names import Names, Use
 from qnnbuild.plans.samples import shown_samples
+from qnnbuild.steps.debug import BORDERS_ALONE
 from qnnbuild.steps.expected import Steps, expected
 from qnnbuild.steps.samples import references
 from qnnbuild.steps.verify import metric, reference, verdict, verify
@@ -150,6 +151,7 @@ class Proof:
             use.graph,
             verified=verified.name,
             metrics=measured,
+            has_layers=chain.compiled.call not in BORDERS_ALONE,
             name=verdict_name(chain),
         )
 

@@ -12,19 +12,14 @@ from qnnbuild.steps.wrap import check_compiled_here
 CALLS = {"qnnbuild.work.context_ort:context": "qnnbuild.work.debug:debug"}
 """How a context is compiled → what looks at the layers of such a compile."""
 
+BORDERS_ALONE = ("qnnbuild.work.qairt_context:context",)
+"""Compiles whose binaries are run as they are: only inputs and outputs can be looked at."""
+
 
 def debug(plan: Plan, name: str, *, sample: int, bar_db: float, alone: bool = False) -> Action:
     """For the one context that the action `name` is, stands on, or is made from."""
     compiled = plan[_context(plan, name)]
-    check_compiled_here(plan, compiled)
-    call = CALLS.get(compiled.call or "")
-    if "model" not in compiled.inputs:
-        raise NothingMatches(
-            f"{compiled.name} holds several graphs, and layers are looked at one graph at a time",
-            hint="context: {share_weights: false} while you look",
-        )
-    if call is None:
-        raise NothingMatches(f"the layers of {compiled.name} cannot be looked at: no emulator")
+    call = _looking(plan, compiled)
     model, names = compiled.inputs["model"], compiled.inputs["names"]
     assert isinstance(names, OutputOf)
     prepared = OutputOf(action=names.action, output="model")
@@ -54,6 +49,26 @@ def debug(plan: Plan, name: str, *, sample: int, bar_db: float, alone: bool = Fa
         group=compiled.group,
         about=f"the layers of {compiled.name}",
     )
+
+
+def _looking(plan: Plan, compiled: Action) -> str:
+    """What looks at the layers of this compile."""
+    check_compiled_here(plan, compiled)
+    if compiled.call in BORDERS_ALONE:
+        raise NothingMatches(
+            f"the layers of {compiled.name} cannot be looked at: a binary of Qualcomm's SDK is "
+            "run as it is, and tells its outputs alone",
+            hint="toolchain: ort for the same graph, while you look",
+        )
+    if "model" not in compiled.inputs:
+        raise NothingMatches(
+            f"{compiled.name} holds several graphs, and layers are looked at one graph at a time",
+            hint="context: {share_weights: false} while you look",
+        )
+    call = CALLS.get(compiled.call or "")
+    if call is None:
+        raise NothingMatches(f"the layers of {compiled.name} cannot be looked at: no emulator")
+    return call
 
 
 def _context(plan: Plan, name: str) -> str:

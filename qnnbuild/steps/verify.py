@@ -58,10 +58,7 @@ def verify(
     packages: str | None = None,
     name: str,
 ) -> Action:
-    """`compiled` and `referred` are the names of the context and the reference action.
-
-    `stem` says which of the context's graphs is run; `alone` that it is run as compiled alone.
-    """
+    """`stem` says which graph of `compiled` is run; `alone` that it is run as compiled alone."""
     work = toolchain.verify(graph, target.chip, stem)
     inputs: dict[str, Input] = {
         "context": OutputOf(action=compiled, output="alone" if alone else "context"),
@@ -71,8 +68,7 @@ def verify(
     }
     if recorded is not None:
         inputs["recorded"] = recorded
-    if packages is not None:
-        inputs["packages"] = OutputOf(action=packages, output="here")
+    inputs |= {"packages": OutputOf(action=packages, output="here")} if packages else {}
     return Action(
         name=name,
         step="verify",
@@ -83,6 +79,7 @@ def verify(
         outputs=work.outputs,
         tools=work.tools,
         env=work.env,
+        passes=work.passes,
         deadline_s=graph.deadline_s,
         places=graph.places,
         group=target.model,
@@ -122,9 +119,18 @@ def metric(
 
 
 def verdict(
-    target: Target, graph: Graph, *, verified: str, metrics: Mapping[str, str], name: str
+    target: Target,
+    graph: Graph,
+    *,
+    verified: str,
+    metrics: Mapping[str, str],
+    has_layers: bool = True,
+    name: str,
 ) -> Action:
-    """`metrics` are names of metric actions by the metric's name. A bar changes only this."""
+    """`metrics` are names of metric actions by the metric's name. A bar changes only this.
+
+    `has_layers` says whether `qnnbuild debug` can look at them.
+    """
     inputs: dict[str, Input] = {"numbers": OutputOf(action=verified, output="numbers")}
     for measure, action in metrics.items():
         inputs[f"values-{measure}"] = OutputOf(action=action, output="values")
@@ -135,7 +141,7 @@ def verdict(
         params={
             "graph": graph.name,
             "chip": target.chip.name,
-            "debug": None if graph.wrapped else verified,
+            "debug": verified if has_layers and not graph.wrapped else None,
             "bars": bars_of(graph.verify),
             "metrics": {
                 one.name: {"at_least": one.at_least, "at_most": one.at_most}

@@ -31,6 +31,7 @@ from qnnbuild.toolchains.qairt_option_checks import option_problems
 from qnnbuild.toolchains.qairt_options import CONVERTER, LIBRARY, data, given, has
 from qnnbuild.toolchains.qairt_routes import CPP, DLC, ORT_DLC, route_of, route_problems
 from qnnbuild.toolchains.qairt_sharing import sharing_problems
+from qnnbuild.toolchains.qairt_verify import verify_params
 from qnnbuild.toolchains.work import Work
 
 PAGE_BYTES = 16 << 10
@@ -44,8 +45,8 @@ SDK_TOOL = "qairt"
 class Qairt:
     """One version of the SDK, by the name under which it is declared."""
 
-    can_run = False
-    """What it compiles is run on a device only."""
+    can_run = True
+    """The SDK's own libQnnHtp.so runs on this host what it compiles."""
 
     def __init__(self, sdk: Sdk) -> None:
         self.sdk = sdk
@@ -54,7 +55,8 @@ class Qairt:
 
     @property
     def tools(self) -> tuple[str, ...]:
-        return tuple(self._tool(part) for part in (CONVERTER, f"library/{HOST}", "context"))
+        parts = (CONVERTER, f"library/{HOST}", "context", "verify")
+        return tuple(self._tool(part) for part in parts)
 
     def problems(
         self, graph: Graph, chip: Chip, context: ContextOptions | None = None
@@ -170,7 +172,14 @@ class Qairt:
         raise ValueError(f"a binary of {self.name} is for one chip")
 
     def verify(self, graph: Graph, chip: Chip, stem: str) -> Work:
-        raise ValueError(f"what {self.name} compiles runs on a device only")
+        """The SDK's qnn-net-run on the host; nothing of the compile's options counts any more."""
+        return Work(
+            call="qnnbuild.work.verify_qairt:verify",
+            params=verify_params(graph, chip, stem, self.version),
+            outputs=("outputs", "numbers"),
+            tools=(self._tool("verify"), "package:numpy"),
+            passes=self._passes,
+        )
 
     def _library(self, graph: Graph, target: str) -> Work:
         return Work(
@@ -187,38 +196,44 @@ class Qairt:
         )
 
     def _compile(self, graphs: Mapping[str, Graph], chip: Chip) -> Work:
+        """Of several graphs each alone, too: no host runs a binary with shared weights."""
+        together = list(graphs.values())
+        shared = len(together) > 1
         members: list[Json] = [
             {
                 "stem": stem,
                 "graph": names_of(graph).graph,
                 "reads_back": reads_back(graph, chip),
+                **({"alone": self._asked([graph], chip)} if shared else {}),
                 **({"named_by_dlc": True} if route_of(graph) == ORT_DLC else {}),
             }
             for stem, graph in graphs.items()
         ]
-        together = list(graphs.values())
         dlc = route_of(together[0]) != CPP
-        htp = compile_part(together, chip, self.version, shared=len(together) > 1)
-        around = compile_extensions(together)
         return Work(
             call="qnnbuild.work.qairt_context:context",
             params={
                 "binary": next(iter(graphs)),
                 "members": members,
-                "htp": htp,
-                **({"extensions": around} if around else {}),
+                **self._asked(together, chip),
                 "soc_model": chip.soc_model,
                 "arch": chip.arch,
                 **_registered(graphs),
                 **({"dlc": True} if dlc else {}),
             },
-            outputs=("context", "facts"),
+            outputs=("context", "facts", *(("alone", "alone-facts") if shared else ())),
             tools=tuple(
                 self._tool(part) for part in ("context", *(["dlc-library"] if dlc else []))
             ),
             passes=self._passes,
             takes_names=False,
         )
+
+    def _asked(self, graphs: Sequence[Graph], chip: Chip) -> dict[str, Json]:
+        """The HTP's own file, and what stands around it where there is anything."""
+        around = compile_extensions(graphs)
+        htp = compile_part(graphs, chip, self.version, shared=len(graphs) > 1)
+        return {"htp": htp, **({"extensions": around} if around else {})}
 
     def _targets(self, graph: Graph) -> tuple[str, ...]:
         if route_of(graph) != CPP:

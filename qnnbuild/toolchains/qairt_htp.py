@@ -22,12 +22,7 @@ def compile_part(
 ) -> dict[str, Json]:
     """What changes the binary. Graphs may differ in their own part; the rest is of the first."""
     first = graphs[0]
-    device: dict[str, Json] = {
-        "device_id": 0,
-        chip_word(version): chip.soc_model,
-        "dsp_arch": f"v{chip.arch}",
-        **dict(_said(first, "devices", GEN, BOTH)),
-    }
+    device = device_of(chip, version) | dict(_said(first, "devices", GEN, BOTH))
     context: dict[str, Json] = dict(_said(first, "context", GEN, BOTH))
     if shared:
         context["weight_sharing_enabled"] = True
@@ -35,6 +30,15 @@ def compile_part(
         "graphs": [_graph(graph, chip) for graph in graphs],
         "devices": [device],
         **({"context": context} if context else {}),
+    }
+
+
+def device_of(chip: Chip, version: str) -> dict[str, Json]:
+    """The chip, in the words of the SDK's version."""
+    return {
+        "device_id": 0,
+        chip_word(version): chip.soc_model,
+        "dsp_arch": f"v{chip.arch}",
     }
 
 

@@ -2,124 +2,15 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from pathlib import Path
-
 from qnnbuild.work.context_ort import context
-from qnnbuild.work.deadlines import Late, deadline
+from qnnbuild.work.known_failure import Works, expect_failure
 from qnnbuild.work.metric import metric
-from qnnbuild.work.run import Run, WorkError
+from qnnbuild.work.run import Run
 from qnnbuild.work.verdict import verdict
 from qnnbuild.work.verify_ort import verify
 
-Work = Callable[[Run], None]
-
 
 def expected(run: Run) -> None:
-    """Inputs of context, verify and metric (their code as "code-NAME") → output "failure".
-
-    `params`: each one's own, verify and verdict None where nothing is run; reason, issue;
-    deadline_s of each step. A step that is late has failed: the deadline is in the key, so that
-    one that is given more time is tried again.
-    """
-    failed = _failure(run)
-    if failed is None:
-        raise WorkError(
-            f"'{run.params['context']['graph']}' is known to fail, and works now",
-            place="expect_failure",
-            facts=[("known as", run.params["reason"])],
-            hint="take expect_failure away",
-            exit_code=5,
-        )
-    step, error = failed
-    said = {
-        "step": step,
-        "message": error.message,
-        "facts": [list(fact) for fact in error.facts],
-        "hint": error.hint,
-        "reason": run.params["reason"],
-        "issue": run.params["issue"],
-    }
-    text = json.dumps(said, indent=1, ensure_ascii=False, sort_keys=True)
-    (run.outputs["failure"] / "failure.json").write_text(text + "\n", encoding="utf-8")
-
-
-def _failure(run: Run) -> tuple[str, WorkError] | None:
-    """The step that fails and how; None when all of them work."""
-    step = "context"
-    own = tuple(name for name in ("packages",) if name in run.inputs)
-    try:
-        outputs: tuple[str, ...] = ("context", "facts")
-        made = _do(context, run, step, given=("model", "names", *own), made={}, outputs=outputs)
-        if run.params["verify"] is None:
-            return None
-        step = "verify"
-        needed = ("samples", "reference", *own, *(n for n in ("recorded",) if n in run.inputs))
-        made |= _do(verify, run, step, given=needed, made=made, outputs=("outputs", "numbers"))
-        step = "metric"
-        values = _metrics(run, made)
-        step = "verdict"
-        judged = {"numbers": made["numbers"], **values}
-        _do(verdict, run, step, made=judged, outputs=("verdict",))
-    except WorkError as error:
-        return step, error
-    return None
-
-
-def _metrics(run: Run, made: Mapping[str, Path]) -> dict[str, Path]:
-    found: dict[str, Path] = {}
-    for name, params in run.params["metrics"].items():
-        shown = {
-            "code": run.inputs[f"code-{name}"],
-            "outputs": made["outputs"],
-            "reference": run.inputs["reference"],
-            "samples": run.inputs["samples"],
-        }
-        outputs = {"values": _folder(f"metric-{name}/values")}
-        with _in_time(run.params["deadline_s"]):
-            metric(Run(params=params, inputs=shown, outputs=outputs))
-        found[f"values-{name}"] = outputs["values"]
-    return found
-
-
-def _do(
-    work: Work,
-    run: Run,
-    name: str,
-    *,
-    given: tuple[str, ...] = (),
-    made: Mapping[str, Path],
-    outputs: tuple[str, ...],
-) -> dict[str, Path]:
-    """One step's work with inputs of ours and of the steps before; its outputs' folders."""
-    found = {output: _folder(f"{name}/{output}") for output in outputs}
-    one = Run(
-        params=run.params[name],
-        inputs={**made, **{given_one: run.inputs[given_one] for given_one in given}},
-        outputs=found,
-    )
-    with _in_time(run.params["deadline_s"]):
-        work(one)
-    run.peak_bytes = max(run.peak_bytes, one.peak_bytes)
-    return found
-
-
-@contextmanager
-def _in_time(seconds: float) -> Iterator[None]:
-    try:
-        with deadline(seconds):
-            yield
-    except Late:
-        raise WorkError(
-            f"it took longer than its deadline of {seconds:g} s",
-            place="deadline",
-            hint="give it more with `deadline:` in the recipe",
-        ) from None
-
-
-def _folder(name: str) -> Path:
-    folder = Path("steps") / name
-    folder.mkdir(parents=True)
-    return folder
+    """Inputs of context, verify and metric (their code as "code-NAME") → output "failure"."""
+    works = Works(context=context, verify=verify, metric=metric, verdict=verdict)
+    expect_failure(run, works, name=run.params["context"]["graph"])

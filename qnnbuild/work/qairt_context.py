@@ -3,12 +3,17 @@
 What makes this tool dangerous is what it does without a word: settings in a file that it does not
 find, or for a graph of another name, do not count, and it ends well with a binary for HTP v68. So
 whatever was asked for is looked for in the binary.
+
+No host runs a binary with shared weights: the HTP's library calls a function then that it has on a
+device only, and dies. So each of the graphs is compiled alone, too: that is run, and it measures
+what sharing saves.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +38,11 @@ EXTENSIONS = "libQnnHtpNetRunExtensions.so"
 
 FOLDER = Path("htp")
 OUTER, INNER = "htp_backend_extensions.json", "htp_config.json"
+OUTER_PATH = (FOLDER / OUTER).as_posix()
 READ = Path("context.json")
+
+LITTLE = 0.05
+"""Two graphs without a weight in common save this much and less: what each binary has once."""
 
 NOT_TAKEN = ("Unused Argument", "Invalid key:")
 """What it says of words and keys that it passes over."""
@@ -46,33 +55,89 @@ def context(run: Run) -> None:
 
     `params`: binary (its stem), members ([{stem, graph, reads_back}], in order), htp (what its own
     file says), extensions (what stands around it), soc_model, arch. With `dlc` inputs are "model",
-    or "model-<stem>" of each.
+    or "model-<stem>" of each. Of several graphs each has its own two "alone", and they are in
+    "alone" and "alone-facts", too.
     """
     sdk = sdk_here()
     run = named(run, version_of(sdk))
     members: Sequence[Mapping[str, Any]] = run.params["members"]
-    _write_files(sdk, run.params["htp"], run.params.get("extensions", {}))
-    binary = run.params["binary"]
+    asked = Asked(binary=run.params["binary"], members=members, said=run.params)
+    alone = {
+        member["stem"]: _compiled(
+            run,
+            sdk,
+            Asked(binary=member["stem"], members=[member], said=member["alone"], out="alone"),
+        )
+        for member in members
+        if "alone" in member
+    }
+    path = _compiled(run, sdk, asked, sizes={stem: p.stat().st_size for stem, p in alone.items()})
+    if alone:
+        _check_saving(run, path, alone)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """One binary. `out` has it, and `<out>-facts` or "facts" what was read back of it."""
+
+    binary: str
+    members: Sequence[Mapping[str, Any]]
+    said: Mapping[str, Any]  # htp and extensions
+    out: str = "context"
+
+
+def _compiled(run: Run, sdk: Sdk, asked: Asked, sizes: Mapping[str, int] | None = None) -> Path:
+    """The binary, read back. `sizes` are those of its graphs' own binaries."""
+    members = asked.members
+    write_htp_files(sdk, asked.said["htp"], asked.said.get("extensions", {}))
     argv = [GENERATOR, "--backend", f"{LIBRARIES}/libQnnHtp.so"]
     argv += _models(run, members)
-    argv += ["--output_dir", "{out.context}", "--binary_file", binary]
-    argv += ["--config_file", (FOLDER / OUTER).as_posix()]
+    argv += ["--output_dir", f"{{out.{asked.out}}}", "--binary_file", asked.binary]
+    argv += ["--config_file", OUTER_PATH]
     argv += ["--op_packages", run.params["op_packages"]] if "op_packages" in run.params else []
     ended = run_tool(run, sdk, argv)
-    path = run.outputs["context"] / f"{binary}.bin"
-    _check_said(ended, path)
-    found = _read_back(run, sdk, path)
-    _check(run, found, ended, version_of(sdk))
+    path = run.outputs[asked.out] / f"{asked.binary}.bin"
+    check_taken(ended)
+    _check_there(ended, path)
+    found = read_back(run, sdk, path)
+    _check(run, members, found, ended, version_of(sdk))
     own = _own_reading(path, ended)
-    if own is not None and (wrong := [*_own_wrong(run.params, own, version_of(sdk))]):
+    if own is not None and (wrong := [*_own_wrong(run.params, members, own, version_of(sdk))]):
         raise _not_applied(ended, wrong)
+    told = run.outputs["facts" if asked.out == "context" else f"{asked.out}-facts"]
     for member in members:
-        facts = _facts(run, member, found, path)
+        facts = _facts(run, member, found, path, asked.said["htp"])
+        if sizes:
+            facts["shared"] = _shared(member["stem"], path, sizes)
         text = json.dumps(facts, indent=1, ensure_ascii=False, sort_keys=True)
-        (run.outputs["facts"] / f"{member['stem']}.json").write_text(text + "\n", encoding="utf-8")
+        (told / f"{member['stem']}.json").write_text(text + "\n", encoding="utf-8")
+    return path
 
 
-def _write_files(sdk: Sdk, htp: Mapping[str, Any], around: Mapping[str, Any]) -> None:
+def _shared(stem: str, path: Path, sizes: Mapping[str, int]) -> dict[str, Any]:
+    size = path.stat().st_size
+    return {
+        "with": [other for other in sizes if other != stem],
+        "binary": path.name,
+        "bytes": size,
+        "alone_bytes": dict(sizes),
+        "saved_bytes": sum(sizes.values()) - size,
+    }
+
+
+def _check_saving(run: Run, path: Path, alone: Mapping[str, Path]) -> None:
+    each = sum(one.stat().st_size for one in alone.values())
+    saved = each - path.stat().st_size
+    if saved < LITTLE * each:
+        run.warn(
+            f"sharing weights saves {saved} of {each} bytes: the graphs have hardly any in common",
+            place="context.share_weights",
+        )
+
+
+def write_htp_files(
+    sdk: Sdk, htp: Mapping[str, Any], around: Mapping[str, Any] | None = None
+) -> None:
     """Two files: the HTP's own, and the one that names it, by absolute paths.
 
     A relative one is looked for from wherever the tool runs, and its absence told by nobody.
@@ -85,7 +150,7 @@ def _write_files(sdk: Sdk, htp: Mapping[str, Any], around: Mapping[str, Any]) ->
             "shared_library_path": str(sdk.root / "lib" / HOST / EXTENSIONS),
             "config_file_path": str(inner),
         },
-        **around,
+        **(around or {}),
     }
     (FOLDER / OUTER).write_text(json.dumps(outer, indent=4) + "\n", encoding="utf-8")
 
@@ -111,21 +176,27 @@ def _library(run: Run, stem: str) -> str:
     return files[0].as_posix()
 
 
-def _check_said(ended: Ended, path: Path) -> None:
+def check_taken(ended: Ended, who: str = "the SDK's compiler") -> None:
+    """No word and no key was passed over."""
     for line in ended.lines:
         if any(word in line for word in NOT_TAKEN):
             raise ended.failure(
-                f"the SDK's compiler passed over what it was told: {line.strip()}",
+                f"{who} passed over what it was told: {line.strip()}",
                 place="options",
                 exit_code=NOT_GOOD,
             )
+
+
+def _check_there(ended: Ended, path: Path) -> None:
     if not path.is_file() or not path.stat().st_size:
         raise ended.failure(
             f"qnn-context-binary-generator ended well and wrote no {path.name}", exit_code=NOT_GOOD
         )
 
 
-def _read_back(run: Run, sdk: Sdk, path: Path) -> ReadContext:
+def read_back(run: Run, sdk: Sdk, path: Path) -> ReadContext:
+    """What the SDK's own reader says of a binary."""
+    READ.unlink(missing_ok=True)
     argv = [UTILITY, "--context_binary", path.as_posix(), "--json_file", READ.as_posix()]
     ended = run_tool(run, sdk, argv)
     if not READ.is_file():
@@ -150,19 +221,22 @@ def _own_reading(path: Path, ended: Ended) -> ContextFacts | None:
 
 
 def _own_wrong(
-    params: Mapping[str, Any], own: ContextFacts, version: str
+    params: Mapping[str, Any],
+    members: Sequence[Mapping[str, Any]],
+    own: ContextFacts,
+    version: str,
 ) -> Iterator[tuple[str, str]]:
     """The binary's own bytes, where the utility may only say what it was told. None: not in it."""
     if own.arch not in (None, params["arch"]):
         yield "HTP in the file", f"v{own.arch}, asked for v{params['arch']}"
-    wanted = sorted(member["graph"] for member in params["members"])
+    wanted = sorted(member["graph"] for member in members)
     inside = sorted(graph.name for graph in own.graphs)
     if inside and inside != wanted:
         yield "graphs in the file", f"{', '.join(inside)}, asked for {', '.join(wanted)}"
     if own.sdk_build is not None and not same_version(version, own.sdk_build):
         yield "SDK in the file", f"{own.sdk_build}, asked for {version}"
     for name, found in (("O", _whole(own.settings.get("O"))), ("vtcm_mb", own.vtcm_mb)):
-        asked = sorted({member["reads_back"][name] for member in params["members"]})
+        asked = sorted({member["reads_back"][name] for member in members})
         if found is not None and asked != [found]:
             yield f"{name} in the file", f"{found:g}, asked for {', '.join(map(str, asked))}"
 
@@ -171,11 +245,14 @@ def _whole(text: str | None) -> int | None:
     return int(text) if text is not None and text.isdecimal() else None
 
 
-def _check(run: Run, found: ReadContext, ended: Ended, version: str) -> None:
-    wrong = [
-        *_graphs_wrong(run.params["members"], found),
-        *_chip_wrong(run.params, found),
-    ]
+def _check(
+    run: Run,
+    members: Sequence[Mapping[str, Any]],
+    found: ReadContext,
+    ended: Ended,
+    version: str,
+) -> None:
+    wrong = [*_graphs_wrong(members, found), *chip_wrong(run.params, found)]
     if not same_version(version, found.build):
         wrong.append(("SDK", f"{found.build}, asked for {version}"))
     if wrong:
@@ -191,7 +268,8 @@ def _not_applied(ended: Ended, wrong: Sequence[tuple[str, str]]) -> WorkError:
     )
 
 
-def _chip_wrong(params: Mapping[str, Any], found: ReadContext) -> Iterator[tuple[str, str]]:
+def chip_wrong(params: Mapping[str, Any], found: ReadContext) -> Iterator[tuple[str, str]]:
+    """What of a chip is another one in the binary than in `params`."""
     if found.arch != params["arch"]:
         yield "HTP", f"{_v(found.arch)}, asked for v{params['arch']}"
     # some versions leave 0 there for a chip that was given
@@ -227,7 +305,13 @@ def _v(arch: int | None) -> str:
     return "nothing" if arch is None else f"v{arch}"
 
 
-def _facts(run: Run, member: Mapping[str, Any], found: ReadContext, path: Path) -> dict[str, Any]:
+def _facts(
+    run: Run,
+    member: Mapping[str, Any],
+    found: ReadContext,
+    path: Path,
+    htp: Mapping[str, Any],
+) -> dict[str, Any]:
     graph, net = _graph_of(found, member["graph"]), _net(run, member["stem"])
     orders = {one["name"]: one.get("order") for way in border(net).values() for one in way}
     return {
@@ -243,7 +327,7 @@ def _facts(run: Run, member: Mapping[str, Any], found: ReadContext, path: Path) 
         "backend_api": found.backend_api,
         "blob_version": found.blob_version,
         "settings": {"O": graph.optimization, "spill_fill_bytes": graph.spill_fill_bytes},
-        "options": run.params["htp"],
+        "options": htp,
         "embedded": False,
         "graphs_in_binary": [one.name for one in found.graphs],
         "nodes": _nodes(run, member["stem"], net),

@@ -41,14 +41,12 @@ def named(run: Run, version: str) -> Run:
             place="context.share_weights",
             hint="leave share_weights out, or give the graphs other names",
         )
-    params = {**run.params, "htp": _htp(run.params["htp"], names)}
-    if "extensions" in run.params:
-        params["extensions"] = _extensions(run.params["extensions"], names)
+    params = {**run.params, **_asked(run.params, names)}
     params["members"] = [
         {
             **member,
             "graph": names[member["graph"]],
-            **({"alone": _htp(member["alone"], names)} if "alone" in member else {}),
+            **({"alone": _asked(member["alone"], names)} if "alone" in member else {}),
         }
         for member in members
     ]
@@ -67,6 +65,13 @@ def operators_of(run: Run, stem: str) -> int:
     """How many the DLC's graph has; 0 where that cannot be read."""
     graph = _graph(run, stem)
     return sum(count for _, count in graph.operators) if graph is not None else 0
+
+
+def _asked(said: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    found = {"htp": _htp(said["htp"], names)}
+    if "extensions" in said:
+        found["extensions"] = _extensions(said["extensions"], names)
+    return found
 
 
 def _htp(htp: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:

@@ -45,10 +45,8 @@ def guess(one: Input, kept: Collection[str]) -> Order:
 def found_order(one: Input, tensor: Mapping[str, Any], guessed: Order) -> Order:
     """The order in which the converted graph has the input, by its description in _net.json."""
     dims = tuple(tensor.get("dims") or tensor.get("current_dims") or ())
-    told = tensor.get("permute_order_to_src")
-    orders: list[Order] = [guessed, one.as_written]
-    if isinstance(told, list) and sorted(told) == list(one.as_written):
-        orders.insert(0, tuple(told.index(axis) for axis in one.as_written))
+    told = told_order(tensor, len(one.shape))
+    orders: list[Order] = [*([told] if told else []), guessed, one.as_written]
     orders += [CHANNEL_LAST[len(one.shape)]] if len(one.shape) in CHANNEL_LAST else []
     if len(one.shape) <= 5:
         orders += itertools.permutations(one.as_written)
@@ -61,6 +59,14 @@ def found_order(one: Input, tensor: Mapping[str, Any], guessed: Order) -> Order:
         facts=[("model", _sizes(one.shape)), ("converted", _sizes(dims))],
         hint=f"inputs: {{{one.name}: {{layout: …}}}} says how its dimensions lie",
     )
+
+
+def told_order(tensor: Mapping[str, Any], rank: int) -> Order | None:
+    """For each dimension of a converted tensor the model's one, where _net.json tells that."""
+    told = tensor.get("permute_order_to_src")
+    if not isinstance(told, list) or sorted(told) != list(range(rank)):
+        return None
+    return tuple(told.index(axis) for axis in range(rank))
 
 
 def write_samples(

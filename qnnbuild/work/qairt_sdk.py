@@ -157,9 +157,13 @@ def _run(argv: Sequence[str], env: Mapping[str, str]) -> tuple[int, list[str]]:
         text=True, encoding="utf-8", errors="replace",
     ) as process:  # fmt: skip
         assert process.stdout is not None
-        for line in process.stdout:
-            sys.stdout.write(line)
-            lines.append(line.rstrip())
+        try:
+            for line in process.stdout:
+                sys.stdout.write(line)
+                lines.append(line.rstrip())
+        except BaseException:
+            process.kill()  # else it would be waited for
+            raise
     sys.stdout.flush()
     return process.returncode, lines
 

@@ -106,9 +106,9 @@ def _not_good(
 
 
 def _hint(verified: str | None) -> str:
-    """Of a binary that was made elsewhere nobody knows the layers."""
+    """Of a binary that was made elsewhere, or by Qualcomm's SDK, nobody sees the layers."""
     if verified is None:
-        return "another file than its original was compiled, or in fewer bits than its bar wants"
+        return "it has fewer bits than its bar wants, or is of another file than the original"
     return f"qnnbuild debug {verified} lists its layers and finds the first bad one"
 
 

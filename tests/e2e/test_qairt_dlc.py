@@ -112,7 +112,7 @@ def test_a_second_run_runs_nothing_and_another_chip_one_context(built):
     write(repo)
 
     assert again.ran == []
-    assert steps(added) == {"context": 1, "bundle": 1}
+    assert steps(added) == {"context": 1, "verify": 1, "verdict": 1, "bundle": 1}
 
 
 def test_another_width_or_sample_quantizes_again_and_converts_nothing(built):

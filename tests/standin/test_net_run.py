@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.standin.lay_out import HOST, NEW, lay_out
-from tests.standin.running import REFERENCE, SAMPLE, Sdk, save_model
+from tests.standin.running import REFERENCE, SAMPLE, Sdk, configured, htp, save_model
 
 MODEL = ("--model", f"libs/{HOST}/libm.so")
 BACKEND = ("--backend", "libQnnHtp.so")
@@ -110,6 +110,21 @@ def test_several_graphs_have_a_folder_each_and_can_be_left_out(built: Sdk):
     assert sorted(path.name for path in (built.cwd / "both").iterdir() if path.is_dir()) == ["two"]
     made = np.fromfile(built.cwd / "both/two/Result_0/y.raw", np.float32)
     assert made.tobytes() == REFERENCE.tobytes()  # of floats, to the bit
+
+
+def test_a_host_dies_of_shared_weights(built: Sdk):
+    save_model(built.cwd / "too.onnx")
+    assert built.convert("--preserve_io", model="too.onnx", output="out/too.cpp").rc == 0
+    assert built.library("too").rc == 0
+    both = f"libs/{HOST}/libm.so,libs/{HOST}/libtoo.so"
+    shared = htp(["m", "too"]) | {"context": {"weight_sharing_enabled": True}}
+    config = configured(built, shared, name="shared.json")
+    assert built.generate("--binary_file", "shared", "--config_file", config, model=both).rc == 0
+    words = ("--retrieve_context", "ctx/shared.bin", "--backend", "libQnnHtp.so")
+
+    done = built.run("qnn-net-run", *words, "--input_list", "list.txt,list.txt")
+
+    assert done.rc == -11
 
 
 def test_its_version_is_two_lines(built: Sdk):

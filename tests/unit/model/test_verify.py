@@ -250,3 +250,20 @@ def test_chips_that_are_alike_share_the_very_same_graph() -> None:
 
     assert found[1] is found[2]
     assert found[0] is not found[1]
+
+
+def test_fp32_on_the_sdk_has_the_bar_of_what_it_is_computed_in() -> None:
+    def bar(toolchain: str, more: str = "") -> float | None:
+        text = f"toolchain: {toolchain}\ngraphs: {{g: {{precision: fp32{more}}}}}\n"
+        return targets(text)[0].graphs[0].verify.bars.min_sqnr_db
+
+    assert bar("ort") == 40.0
+    assert bar("qairt-2.40") == 30.0
+    assert bar("qairt-2.40", ", verify: {min_sqnr_db: 40}") == 40.0
+    assert bar("qairt-2.40", ", verify: {min_cosine: 0.9}") is None
+
+
+def test_chips_of_one_toolchain_have_the_very_same_graph() -> None:
+    found = targets("toolchain: qairt-2.40\ngraphs: {g: {precision: fp32}}\n")
+
+    assert len({id(target.graphs[0]) for target in found}) == 1

@@ -34,12 +34,13 @@ PARAMS: dict[str, Any] = {
     "soc_model": 69,
     "arch": 79,
 }
+RUN = Run(params=PARAMS, inputs={}, outputs={})
 
 
 def wrong(found: ReadContext, version: str = "2.40.0.251030") -> dict[str, str]:
     """What the error tells, but for the tool's own words."""
     with pytest.raises(WorkError) as caught:
-        qairt_context._check(Run(params=PARAMS, inputs={}, outputs={}), found, ENDED, version)
+        qairt_context._check(RUN, PARAMS["members"], found, ENDED, version)
     assert caught.value.exit_code == 5
     facts = dict(caught.value.facts)
     assert facts.pop("last lines") == "one\ntwo"
@@ -55,11 +56,11 @@ def wrong(found: ReadContext, version: str = "2.40.0.251030") -> dict[str, str]:
 def test_what_was_asked_for_is_good(found: ReadContext, version: str) -> None:
     told = [
         *qairt_context._graphs_wrong(PARAMS["members"], found),
-        *qairt_context._chip_wrong(PARAMS, found),
+        *qairt_context.chip_wrong(PARAMS, found),
     ]
 
     assert told == []
-    qairt_context._check(Run(params=PARAMS, inputs={}, outputs={}), found, ENDED, version)
+    qairt_context._check(RUN, PARAMS["members"], found, ENDED, version)
 
 
 def test_the_defaults_of_a_file_that_did_not_count_are_told() -> None:
@@ -89,17 +90,14 @@ def test_another_graph_chip_or_sdk_is_told() -> None:
         "Unused Arguments: --htp_arch",
     ],
 )
-def test_what_the_tool_passes_over_is_an_error(line: str, tmp_path: Any) -> None:
-    made = tmp_path / "m.bin"
-    made.write_bytes(b"x")
-
+def test_what_the_tool_passes_over_is_an_error(line: str) -> None:
     with pytest.raises(WorkError, match="passed over what it was told"):
-        qairt_context._check_said(replace(ENDED, lines=(line,)), made)
+        qairt_context.check_taken(replace(ENDED, lines=(line,)))
 
 
 def test_no_binary_is_an_error_though_the_tool_ended_well(tmp_path: Any) -> None:
     with pytest.raises(WorkError, match=r"ended well and wrote no m\.bin"):
-        qairt_context._check_said(ENDED, tmp_path / "m.bin")
+        qairt_context._check_there(ENDED, tmp_path / "m.bin")
 
 
 OWN = ContextFacts(
@@ -116,7 +114,7 @@ OWN = ContextFacts(
 
 
 def own_wrong(own: ContextFacts) -> dict[str, str]:
-    return dict(qairt_context._own_wrong(PARAMS, own, "2.40.0.251030"))
+    return dict(qairt_context._own_wrong(PARAMS, PARAMS["members"], own, "2.40.0.251030"))
 
 
 def test_the_files_own_bytes_are_asked_too() -> None:
