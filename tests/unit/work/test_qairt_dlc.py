@@ -27,7 +27,8 @@ def feeds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir()
     for number in range(2):
         x = np.arange(6, dtype=np.float32).reshape(1, 2, 3) + number
-        np.savez(folder / f"{number}.npz", **{"x.1": x, "ids": np.array([number, 7], np.int64)})
+        arrays: dict[str, Any] = {"x.1": x, "ids": np.array([number, 7], np.int64)}
+        np.savez(folder / f"{number}.npz", **arrays)
     return folder
 
 
@@ -87,12 +88,12 @@ def run_of(folder: Path, **member: Any) -> Run:
 
 
 def test_settings_go_by_the_name_that_the_plugin_gave_its_graph(tmp_path: Path) -> None:
-    run = named(run_of(tmp_path, named_by_dlc=True, alone={"graphs": [{"graph_names": ["enc"]}]}),
-                "2.51.0")  # fmt: skip
+    alone = {"htp": {"graphs": [{"graph_names": ["enc"]}]}}
+    run = named(run_of(tmp_path, named_by_dlc=True, alone=alone), "2.51.0")
 
     (member,) = run.params["members"]
     assert member["graph"] == ONE_GRAPH
-    assert member["alone"]["graphs"] == [{"graph_names": [ONE_GRAPH]}]
+    assert member["alone"]["htp"]["graphs"] == [{"graph_names": [ONE_GRAPH]}]
     assert run.params["htp"]["graphs"] == [{"graph_names": [ONE_GRAPH], "O": 3}]
     assert run.params["extensions"]["graph_configs"] == [
         {"graph_name": ONE_GRAPH, "graph_priority": "high"}
