@@ -237,7 +237,7 @@ def _graph(part: Part, toolchain: str) -> dict[str, Json]:
         "precision": part.graph.precision,
         "source": source_facts(part.graph.source),
         "run": run,
-        **({"sdk": sdk_part(part.graph)} if is_sdk(toolchain) else {}),
+        **({"sdk": sdk_part(part.graph, toolchain)} if is_sdk(toolchain) else {}),
         **adapters(part.graph, part.stem),
         "ranges": _ranges(part.graph),
         "prepared": part.prepared,

@@ -109,12 +109,12 @@ def _params(first: Target, parts: Sequence[LibraryPart], *, with_files: bool) ->
                 "source": source_facts(part.graph.source),
                 "prepared": part.prepared,
                 "libraries": {published(system): action for system, action in part.systems.items()},
-                **(_of_sdk(part.graph) if is_sdk(first.toolchain) else {}),
+                **(_of_sdk(part.graph, first.toolchain) if is_sdk(first.toolchain) else {}),
             }
             for part in parts
         },
     }
 
 
-def _of_sdk(graph: Graph) -> dict[str, Json]:
-    return {"run": dict(device_part(graph)), "sdk": sdk_part(graph)}
+def _of_sdk(graph: Graph, toolchain: str) -> dict[str, Json]:
+    return {"run": dict(device_part(graph)), "sdk": sdk_part(graph, toolchain)}

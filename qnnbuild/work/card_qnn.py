@@ -124,14 +124,15 @@ def qnn_borders(manifest: Manifest) -> Iterator[str]:
 
 def provenance_of_sdk(manifest: Manifest) -> Iterator[str]:
     """What the converter was told, and the builds that libraries name."""
-    rows = [
-        [code(name), code(shlex.join(graph["sdk"]["converter"]))]
-        for name, graph in manifest["graphs"].items()
-        if "converter" in graph.get("sdk", {})
-    ]
-    if rows:
-        yield "The SDK's converter was told:"
-        yield table(["graph", "words"], rows)
+    for tool in ("converter", "quantizer"):
+        rows = [
+            [code(name), code(shlex.join(graph["sdk"][tool]))]
+            for name, graph in manifest["graphs"].items()
+            if tool in graph.get("sdk", {})
+        ]
+        if rows:
+            yield f"The SDK's {tool} was told:"
+            yield table(["graph", "words"], rows)
     libraries = [
         [code(one["file"]), code(one["system"]), code(one["sdk_build"] or "–"), _pages(one)]
         for graph in manifest["graphs"].values()

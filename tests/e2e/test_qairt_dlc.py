@@ -101,6 +101,9 @@ def test_the_binary_has_the_layouts_of_the_source_and_the_name_of_the_dlc(built)
     ]
     assert told["quantization"]["samples"] == 2
     assert told["quantization"]["by"] == "qairt-quantizer"
+    assert told["sdk"]["graph"] == "model_6"
+    assert told["sdk"]["quantizer"][:2] == ["--input_dlc", "model_6.dlc"]
+    assert told["verified"]["outputs"]["logits"]["sqnr_db"] > 30
 
 
 def test_a_second_run_runs_nothing_and_another_chip_one_context(built):
@@ -167,6 +170,23 @@ def test_a_dlc_of_the_plugin_is_compiled_by_the_sdk(tmp_path: Path):
     assert sorted(one["name"] for one in told["context"]["inputs"]) == ["prompt", "x"]
     assert "is newer than the SDK" in done.out + done.err
     assert repo.doit().ran == []
+
+
+EXCUSED = "verify: {outputs: {logits: {excused: nothing here can compute it}}}"
+
+
+def test_what_was_compiled_of_the_plugins_dlc_is_run_by_its_own_name(tmp_path: Path):
+    repo = sdk_repo(tmp_path)
+    turn(repo.old, "qnn-net-run", "zeros")
+    write(repo, route="ort-dlc", verify=EXCUSED, chips="SM8750")
+
+    done = repo.doit()
+
+    assert done.code == 0, done.err
+    assert steps(done)["verify"] == 1
+    told = facts_of(repo)
+    assert told["verified"]["on"] == "SM8750"
+    assert told["sdk"] == {"route": "ort-dlc", "graph": told["context"]["graph"]}
 
 
 PAIR = """\
