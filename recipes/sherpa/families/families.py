@@ -264,6 +264,10 @@ def _nemo(
     )
 
 
+STEPS = {"decoder": "{name}-decoder.txt", "joiner": "{name}-joiner.txt"}
+STREAMED = {"encoder": "{name}-encoder.txt", **STEPS}
+
+
 def _frames(seconds: str) -> tuple[str, str]:
     return "--max-len", str(int(seconds) * FRAMES_PER_SECOND)
 
@@ -284,15 +288,13 @@ def parakeet_tdt_ctc(head: str, checkpoint: str, seconds: str) -> Export:
         wavs,
         models=graphs,
         samples={graphs[0]: ("{name}.raw",)},
+        lists={} if head == "ctc" else STEPS,
     )
 
 
 def parakeet_tdt(checkpoint: str, seconds: str) -> Export:
-    made = {"samples": {"encoder": ("{name}.raw",)}, "lists": {"joiner": "{name}-joiner.txt"}}
+    made = {"samples": {"encoder": ("{name}.raw",)}, "lists": STEPS}
     return _nemo("parakeet-tdt", checkpoint, _frames(seconds), _english(), **made)
-
-
-STREAMED = {"encoder": "{name}-encoder.txt", "joiner": "{name}-joiner.txt"}
 
 
 def nemotron_en(checkpoint: str, chunk_ms: str) -> Export:
