@@ -1,4 +1,4 @@
-"""docs/coverage.md: every option and feature of the plugin's documentation, and how it is tested.
+"""docs/coverage.md: every option and feature of the documentation, and how it is tested.
 
 `python -m tools.coverage` writes it out of docs/coverage.yaml and of the options' own data.
 """
@@ -38,8 +38,9 @@ HEAD = """\
 # Coverage
 
 Made by `python -m tools.coverage`: every feature and every option of the documentation of ONNX
-Runtime's QNN plugin, how it is said here, and how that is tested. A test holds this page against
-its data, and each test that is named against the code.
+Runtime's QNN plugin, and what compiling with Qualcomm's SDK takes, how it is said here, and how
+that is tested. The options of the SDK stand in docs/qairt-options.md. A test holds this page
+against its data, and each test that is named against the code.
 
 - *real, on the host*: the plugin's own library does it, on Linux on x86-64;
 - *stand-in*: what was made by hand stands in for what only Qualcomm's SDK or a device makes;

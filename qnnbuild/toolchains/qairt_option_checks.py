@@ -10,6 +10,7 @@ from qnnbuild.model.recipe import Chip, Graph
 from qnnbuild.toolchains.qairt_options import HTP, SET_BY, Option, given, has, numbers
 from qnnbuild.toolchains.qairt_routes import ROUTE, Sections, route_of, route_with, sections_of
 
+PACKED = ("packed_masked_softmax_inputs", "packed_max_seq")
 DECODE = "llm_decode_"
 DECODE_SINCE = "2.48"
 """Performance profiles for language models; only the beginning of their names is documented."""
@@ -163,6 +164,13 @@ def _beside(graph: Graph) -> Iterator[Problem]:
             at=graph.places.get(f"{at}float_fallback"),
             hint="leave it out, or leave 'calibration' out and say precision: {encodings: …}",
         )
+    for name in PACKED:
+        if name in converter and converter.get("apply_masked_softmax") != "compressed":
+            yield Problem(
+                message=f"{name} counts with apply_masked_softmax: compressed only",
+                at=graph.places.get(f"{at}{name}"),
+                hint="apply_masked_softmax: compressed",
+            )
     custom = given(graph, HTP)
     if "custom" in custom and custom.get("perf_profile") != "custom":
         yield Problem(

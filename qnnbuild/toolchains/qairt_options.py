@@ -45,6 +45,8 @@ class Option:
     used: str = GEN
     min_arch: int | None = None
     chip_limit: str = ""
+    excludes: tuple[str, ...] = ()  # told on the page; checked beside each other in code
+    needs: tuple[str, ...] = ()
 
     @property
     def key(self) -> str:

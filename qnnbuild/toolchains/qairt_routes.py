@@ -64,6 +64,11 @@ def route_with(section: str) -> str | None:
     return next((route for route in ROUTES if section in sections_of(route)), None)
 
 
+def renamed_since() -> str:
+    """The first version with the flags of the tools for DLCs as the options are called."""
+    return _dlc()[0]
+
+
 def spelled(option: Option, version: str) -> str:
     """The flag of qairt-converter or qairt-quantizer as this version spells it."""
     return option.old if option.old and not has(version, _dlc()[0]) else option.name

@@ -25,7 +25,7 @@ def problems(section: str, options: Any, version: str = "2.40") -> list[str]:
         places={"options": at},
     )
     found = list(option_problems(graph, CHIP, version))
-    assert all(problem.at == at for problem in found if "count with" not in problem.message)
+    assert all(problem.at == at for problem in found if " with " not in problem.message)
     return [f"{problem.message} | {problem.hint}" for problem in found]
 
 
@@ -144,6 +144,12 @@ def test_a_chip_has_its_limits() -> None:
 
 
 def test_options_that_need_each_other_are_told() -> None:
+    assert problems("converter", {"packed_max_seq": 2}, "2.42") == [
+        (
+            "packed_max_seq counts with apply_masked_softmax: compressed only | "
+            "apply_masked_softmax: compressed"
+        )
+    ]
     assert problems("htp", {"custom": []}) == [
         "custom voltage corners count with perf_profile: custom only | perf_profile: custom"
     ]
