@@ -29,8 +29,8 @@ HINTS: tuple[tuple[str, str], ...] = (
     (
         r"relocation truncated to fit",
         (
-            "the weights are too large for a library: fp16 halves them, w8a16 quarters them, and "
-            "route: dlc under options: {{qairt: …}} links none"
+            "the weights are too large for a library: precision: fp16 halves them, w8a16 quarters "
+            "them, and route: dlc under options: {{qairt: …}} links none"
         ),
     ),
     (
