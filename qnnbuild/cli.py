@@ -17,6 +17,7 @@ COMMANDS = {
     "init": "make a new repo of recipes that builds at once",
     "check": "look for mistakes in recipes; builds nothing",
     "plan": "what would be looked at, in order: stale or current, and why",
+    "matrix": "the plan cut into shares for several machines, as a CI matrix",
     "why": "why an action would run: old and new values",
     "show": "one action: options, inputs, key, record, log",
     "shell": "open a shell in an action's folder, with its inputs in place",

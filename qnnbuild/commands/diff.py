@@ -92,6 +92,9 @@ def _listed(index: Path, content: Any) -> Iterator[Path]:
         for variants in models.values():
             for bundle in variants.values():
                 yield index.parent / bundle["path"] / MANIFEST
+    for variants in content.get("libraries", {}).values():
+        for bundles in variants.values():
+            yield from (index.parent / one["path"] / MANIFEST for one in bundles)
 
 
 def _is_packed(path: Path) -> bool:

@@ -12,8 +12,7 @@ from qnnbuild.engine.examine_sdk import examine_sdk
 from qnnbuild.engine.finding import Finding
 from qnnbuild.engine.sdks import Sdks
 from qnnbuild.engine.stats import Stats
-from qnnbuild.errors import NothingMatches, ToolError
-from qnnbuild.model.nearest import nearest
+from qnnbuild.errors import NothingMatches, ToolError, did_you_mean
 from qnnbuild.session import find_root, open_sdks, store_folder
 
 
@@ -47,11 +46,10 @@ def _of(names: list[str]) -> Iterator[Finding]:
     sdks: Sdks = open_sdks(Stats(), find_root())
     for name in names:
         if name not in sdks.declared:
-            close = ", ".join(nearest(name, sdks.declared))
             there = ", ".join(sdks.declared) or "none"
             raise NothingMatches(
                 f"no SDK is declared as '{name}'",
-                hint=f"did you mean {close}?" if close else f"qnnbuild.yaml declares: {there}",
+                hint=did_you_mean(name, sdks.declared, f"qnnbuild.yaml declares {there}"),
             )
     for name in dict.fromkeys(names):
         yield from examine_sdk(sdks, name)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -98,6 +97,17 @@ class Builder:
         if found is None:
             found = self._memo.states[f"record {name}"] = self._decide(self.plan[name])
         return found
+
+    def known(self, name: str) -> State:
+        """The state by record alone, with a remote cache asked for what is not here."""
+        with self._lock:
+            state = self._record_state(name)
+            if not isinstance(state, Stale) or name in self._forgotten:
+                return state
+            if self._found(self.plan[name], state.key, self.parts(name)) is None:
+                return state
+        self._settle(name)
+        return self._record_state(name)
 
     def _decide(self, action: Action) -> State:
         waits = [n for n in action.needs() if not isinstance(self._record_state(n), Current)]
@@ -241,7 +251,7 @@ class Builder:
 
     def _run(self, action: Action, key: Digest, parts: dict[str, Json]) -> Outcome:
         before = self._before(action)
-        record = _record(action, key, parts, self._ran(action, key))
+        record = self._ran(action, key).record(action, key, parts)
         self.records.put(record, action.name)
         self._forgotten.discard(action.name)
         self.records.keep_stats(self.store.stats.news())
@@ -367,20 +377,6 @@ class Builder:
         if action.lands is not None:
             kept += [self.folder.root / action.lands / path for path in _only(record).files]
         return sources, kept
-
-
-def _record(action: Action, key: Digest, parts: dict[str, Json], made: Made) -> Record:
-    return Record(
-        key=key,
-        name=action.name,
-        step=action.step,
-        parts=parts,
-        outputs=made.outputs,
-        warnings=made.warnings,
-        seconds=made.seconds,
-        peak_bytes=made.peak_bytes,
-        made=datetime.now(UTC).isoformat(timespec="seconds"),
-    )
 
 
 def _only(record: Record) -> Tree:

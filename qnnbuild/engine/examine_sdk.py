@@ -20,7 +20,8 @@ from typing import Any
 
 from qnnbuild.engine import sdk_program
 from qnnbuild.engine.finding import Finding, tried
-from qnnbuild.engine.sdks import NDK_FACTS, PARTS, SDK_YAML, Part, Sdks, find_program
+from qnnbuild.engine.sdk_parts import PARTS, Part
+from qnnbuild.engine.sdks import NDK_FACTS, SDK_YAML, Sdks, find_program
 from qnnbuild.errors import QnnbuildError
 from qnnbuild.formats.format_error import FormatError
 from qnnbuild.formats.sdk_yaml import same_version, sdk_version
@@ -86,10 +87,13 @@ def examine_sdk(sdks: Sdks, name: str, machine: Machine | None = None) -> Iterat
     machine = machine or Machine()
     root, folder = _place(f"{name}: folder", lambda: sdks.root(name))
     yield folder
+    sdk = sdks.declared[name]
     if root is not None:
         yield _version(sdks, name, root)
         for part, wanted in PARTS.items():
-            if wanted.needed and (sdks.declared[name].ndk is not None or not wanted.ndk):
+            if not wanted.needed or (wanted.ndk and not sdk.ndk):
+                continue
+            if not wanted.cross or wanted.cross in sdk.cross:
                 yield _part(f"{name}: {part}", root, wanted)
     python, found = _place(f"{name}: Python", lambda: sdks.python(name))
     if python is None:
@@ -101,8 +105,10 @@ def examine_sdk(sdks: Sdks, name: str, machine: Machine | None = None) -> Iterat
     for word, package in PROGRAMS.items():
         yield _program(f"{name}: {word}", word, package, root)
     yield _headers(name, machine)
-    if sdks.declared[name].ndk is not None:
+    if sdk.ndk is not None:
         yield from _ndk(sdks, name)
+    for system in sdk.cross:
+        yield _cross(sdks, name, system)
     if sdks.declared[name].hexagon is not None:
         yield _place(f"{name}: Hexagon SDK", lambda: sdks.hexagon(name))[1]
 
@@ -111,12 +117,16 @@ def _place(what: str, looked_up: Callable[[], Path]) -> tuple[Path | None, Findi
     try:
         path = looked_up()
     except QnnbuildError as error:
-        problem = error.problems[0]
-        found = problem.message.partition(" is not here: ")[2] or problem.message
-        facts = [value for _, value in problem.facts]
-        said = ": ".join([found, *facts[:1]])
-        return None, Finding(what=what, good=False, found=said, mend=problem.hint)
+        return None, _told_by(what, error)
     return path, Finding(what=what, good=True, found=str(path))
+
+
+def _told_by(what: str, error: QnnbuildError) -> Finding:
+    problem = error.problems[0]
+    found = problem.message.partition(" is not here: ")[2] or problem.message
+    facts = [value for _, value in problem.facts]
+    said = ": ".join([found, *facts[:1]])
+    return Finding(what=what, good=False, found=said, mend=problem.hint)
 
 
 def _version(sdks: Sdks, name: str, root: Path) -> Finding:
@@ -280,6 +290,16 @@ def _headers(name: str, machine: Machine) -> Finding:
         found=str(folders[0].parent) if folders else "not on this machine",
         mend="apt-get install libc++-dev libc++abi-dev",
     )
+
+
+def _cross(sdks: Sdks, name: str, system: str) -> Finding:
+    what = f"{name}: compiler for {system}"
+    try:
+        found = sdks.compilers(name, system)
+    except QnnbuildError as error:
+        return _told_by(what, error)
+    cxx = next((path for path in found if path.name.endswith("++")), found[0])
+    return Finding(what=what, good=True, found=str(cxx))
 
 
 def _ndk(sdks: Sdks, name: str) -> Iterator[Finding]:

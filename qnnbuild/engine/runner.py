@@ -9,13 +9,14 @@ import shutil
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 from qnnbuild.actions.action import Action, SourceOnnx
-from qnnbuild.actions.record import Tree
-from qnnbuild.digest import Digest
+from qnnbuild.actions.record import Record, Tree
+from qnnbuild.digest import Digest, Json
 from qnnbuild.engine.store import Store
 from qnnbuild.engine.workers import Ended, Lost, NotStarted, Workers
 from qnnbuild.errors import BY_EXIT_CODE, QnnbuildError, Span, StoreError, ToolError
@@ -44,6 +45,19 @@ class Made:
     warnings: tuple[str, ...]
     seconds: float
     peak_bytes: int
+
+    def record(self, action: Action, key: Digest, parts: Mapping[str, Json]) -> Record:
+        return Record(
+            key=key,
+            name=action.name,
+            step=action.step,
+            parts=parts,
+            outputs=self.outputs,
+            warnings=self.warnings,
+            seconds=self.seconds,
+            peak_bytes=self.peak_bytes,
+            made=datetime.now(UTC).isoformat(timespec="seconds"),
+        )
 
 
 Stage = Callable[[Path], None]

@@ -10,17 +10,20 @@ import json
 import os
 import shutil
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from qnnbuild.digest import digest_json
+from qnnbuild.digest import Json, digest_json
+from qnnbuild.engine.sdk_parts import PARTS, Part
 from qnnbuild.engine.stats import Stats
 from qnnbuild.errors import ToolError
 from qnnbuild.formats.format_error import FormatError
 from qnnbuild.formats.sdk_yaml import same_version, sdk_version
 from qnnbuild.model.sdk_runtime import PREFIX as RUNTIME
 from qnnbuild.model.sdk_runtime import TEXTS, runtime_files
+from qnnbuild.model.sdk_systems import SYSTEMS, declared_as
 from qnnbuild.model.sdks import VARIABLE, Sdk
 from qnnbuild.work.qairt_sdk import HOST, HOST_PATH
 
@@ -29,66 +32,6 @@ NDK_FACTS = "source.properties"
 HEXAGON_COMPILERS = "tools/HEXAGON_Tools/*/Tools/bin/hexagon-clang++"
 NDK_BUILD = "ndk-build"
 
-PYTHON_CODE = ("lib/python/**/*",)
-COMPILES = (f"bin/{HOST}/qnn-model-lib-generator", "share/QNN/converter/**/*", "include/QNN/**/*")
-COMPUTES = (f"lib/{HOST}/libQnnSystem.so", f"lib/{HOST}/libQnnHtpPrepare.so")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Part:
-    """What counts of an SDK for one kind of work. `needed` must be there, by exact names."""
-
-    needed: tuple[str, ...]
-    files: tuple[str, ...] = ()  # patterns of what counts beside
-    python: bool = False
-    programs: tuple[str, ...] = ()  # of this machine, outside of the SDK
-    ndk: bool = False
-    hexagon: bool = False
-
-
-BUILDS_PACKAGES = Part(
-    needed=(), files=("include/QNN/**/*",), programs=("clang++", "make"), hexagon=True
-)
-PARTS: Mapping[str, Part] = {
-    "converter": Part(needed=(f"bin/{HOST}/qnn-onnx-converter",), files=PYTHON_CODE, python=True),
-    "dlc-converter": Part(needed=(f"bin/{HOST}/qairt-converter",), files=PYTHON_CODE, python=True),
-    "quantizer": Part(needed=(f"bin/{HOST}/qairt-quantizer",), files=PYTHON_CODE, python=True),
-    f"library/{HOST}": Part(
-        needed=COMPILES[:1],
-        files=COMPILES[1:],
-        python=True,
-        programs=("clang++", "make", "objcopy"),
-    ),
-    "library/aarch64-android": Part(
-        needed=COMPILES[:1], files=COMPILES[1:], python=True, programs=("make",), ndk=True
-    ),
-    "context": Part(
-        needed=(
-            f"bin/{HOST}/qnn-context-binary-generator",
-            f"bin/{HOST}/qnn-context-binary-utility",
-            f"lib/{HOST}/libQnnHtp.so",
-            f"lib/{HOST}/libQnnHtpNetRunExtensions.so",
-        ),
-        files=COMPUTES,
-    ),
-    "verify": Part(
-        needed=(
-            f"bin/{HOST}/qnn-net-run",
-            f"bin/{HOST}/qnn-context-binary-utility",
-            f"lib/{HOST}/libQnnHtp.so",
-            f"lib/{HOST}/libQnnHtpNetRunExtensions.so",
-        ),
-        files=COMPUTES,
-    ),
-    "dlc-library": Part(needed=(f"lib/{HOST}/libQnnModelDlc.so",)),
-    "skeleton": Part(
-        needed=(f"bin/{HOST}/qnn-op-package-generator",),
-        files=(*PYTHON_CODE, "share/QNN/OpPackageGenerator/**/*"),
-        python=True,
-    ),
-    "op-package": BUILDS_PACKAGES,
-    "op-package/aarch64-android": replace(BUILDS_PACKAGES, ndk=True),
-}
 LEFT_OUT = ("*/__pycache__/*", "*.pyc")
 
 
@@ -105,6 +48,7 @@ class Located:
     python: Path
     ndk: Path | None
     hexagon: Path | None
+    cross: Mapping[str, Mapping[str, Path]] = field(default_factory=dict)
 
 
 class Sdks:
@@ -136,6 +80,7 @@ class Sdks:
                     "python": str(located.python),
                     "ndk": str(located.ndk) if located.ndk else None,
                     "hexagon": str(located.hexagon) if located.hexagon else None,
+                    **({"cross": _as_text(located.cross)} if located.cross else {}),
                 }
             )
         return told
@@ -173,6 +118,11 @@ class Sdks:
             for program in part.programs
             if (found := find_program(program, located.root))
         )
+        if part.ndk and located.ndk:
+            yield located.ndk / NDK_FACTS
+        if part.cross:
+            with suppress(ToolError):  # told where it is measured
+                yield from (path.resolve() for path in self.compilers(name, part.cross))
 
     def locate(self, name: str) -> Located:
         """Raises ToolError that says what is missing, and where it was declared."""
@@ -181,7 +131,18 @@ class Sdks:
             None if written is None else self._path(sdk, written)
             for written in (sdk.ndk, sdk.hexagon)
         )
-        return Located(sdk=sdk, root=root, python=self.python(name), ndk=ndk, hexagon=hexagon)
+        cross = {}
+        for system in sdk.cross:
+            with suppress(ToolError):  # told by what asks for that system
+                cross[system] = self.cross(name, system)
+        return Located(
+            sdk=sdk,
+            root=root,
+            python=self.python(name),
+            ndk=ndk,
+            hexagon=hexagon,
+            cross=cross,
+        )
 
     def root(self, name: str) -> Path:
         sdk = self.declared.get(name)
@@ -196,6 +157,44 @@ class Sdks:
                 "root: the folder that has sdk.yaml, bin and lib in it",
             )
         return root
+
+    def cross(self, name: str, system: str) -> dict[str, Path]:
+        """The folders of a compiler for the system, by the variables that the SDK knows."""
+        sdk = self.declared[name]
+        folders = {
+            variable: self._path(sdk, path) for variable, path in sdk.cross.get(system, {}).items()
+        }
+        missing = [str(folder) for folder in folders.values() if not folder.is_dir()]
+        if missing or not folders:
+            raise self._error(
+                sdk,
+                "there is no such folder" if missing else f"no compiler for {system} is declared",
+                ((f"cross: {system}", missing[0] if missing else "not declared"),),
+                f"cross: {{{declared_as(SYSTEMS[system])}}}",
+            )
+        return folders
+
+    def compilers(self, name: str, system: str) -> list[Path]:
+        """What compiles for the system; ToolError when its folders have nothing of the kind."""
+        folders, known = self.cross(name, system), SYSTEMS[system]
+        found = {
+            path
+            for folder in folders.values()
+            for pattern in known.compilers
+            for path in folder.glob(pattern)
+            if path.is_file()
+        }
+        if not found:
+            looked_in = ", ".join(str(folder) for folder in folders.values())
+            raise self._error(
+                self.declared[name],
+                f"there is no compiler for {system} in {looked_in}",
+                (("looked for", ", ".join(known.compilers)),),
+                f"apt-get install {known.package}, and cross: {{{system}: /}}"
+                if known.package
+                else f"cross: {{{declared_as(known)}}}",
+            )
+        return sorted(found)
 
     def ndk(self, name: str) -> Path:
         sdk = self.declared[name]
@@ -222,7 +221,7 @@ class Sdks:
             )
         return root
 
-    def _contents(self, located: Located, part: Part) -> Iterator[tuple[str, str]]:
+    def _contents(self, located: Located, part: Part) -> Iterator[tuple[str, Json]]:
         for needed in part.needed:
             self._needed(located, needed)
         for key, path in self._of_sdk(located.root, part):
@@ -242,6 +241,12 @@ class Sdks:
             yield program, self.stats.digest(Path(found).resolve()) or "missing"
         if part.ndk:
             yield "ndk", self._ndk(located)
+        if part.cross:
+            compilers = self.compilers(located.sdk.name, part.cross)
+            yield (
+                "cross",
+                {path.name: self.stats.digest(path.resolve()) or "missing" for path in compilers},
+            )
         if part.hexagon:
             yield "hexagon", self._hexagon_compilers(self.hexagon(located.sdk.name))
 
@@ -329,6 +334,13 @@ class Sdks:
         return ToolError(
             f"the toolchain {sdk.name} is not here: {message}", at=sdk.span, facts=facts, hint=hint
         )
+
+
+def _as_text(cross: Mapping[str, Mapping[str, Path]]) -> dict[str, dict[str, str]]:
+    return {
+        system: {variable: str(folder) for variable, folder in folders.items()}
+        for system, folders in cross.items()
+    }
 
 
 def find_program(name: str, root: Path) -> str | None:

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from qnnbuild.errors import Problem, RecipeError, Span
 from qnnbuild.text.nodes import MappingNode, ScalarNode
 
-SCHEMES = ("https", "http")
+SCHEMES = ("https", "http", "grpcs", "grpc", "s3", "gs", "az", "file")
 URL = "QNNBUILD_REMOTE_CACHE"
 MODE = "QNNBUILD_REMOTE_CACHE_MODE"
 TOKEN = "QNNBUILD_REMOTE_CACHE_TOKEN"  # noqa: S105 - the variable's name

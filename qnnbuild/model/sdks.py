@@ -7,17 +7,20 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from qnnbuild.errors import Problem, Span
-from qnnbuild.text.nodes import MappingNode, ScalarNode
+from qnnbuild.model.nearest import nearest
+from qnnbuild.model.sdk_systems import ANDROID, CROSS, SYSTEMS, declared_as
+from qnnbuild.text.nodes import MappingNode, Node, ScalarNode
 
 PREFIX = "qairt-"
 """How the name of each toolchain begins that is a version of the SDK."""
 
-KEYS = ("root", "python", "ndk", "hexagon")
+KEYS = ("root", "python", "ndk", "hexagon", "cross")
 PYTHON = "python3.10"
 """The only Python that the SDK's converters load their libraries in, up to 2.48 at least."""
 
 VERSION = re.compile(r"[0-9]+\.[0-9]+(\.[0-9]+){0,2}")
 VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+VARIABLE_NAME = re.compile(r"[A-Z_][A-Z0-9_]*")
 LOOSE_DOLLAR = re.compile(r"\$(?!\{[A-Za-z_][A-Za-z0-9_]*\})")
 
 PUBLISHED = {"x86_64-linux-clang": "linux-x64", "aarch64-android": "android-aarch64"}
@@ -33,6 +36,8 @@ class Sdk:
     python: str = PYTHON  # a bare name is looked for on PATH
     ndk: str | None = None  # an Android NDK: what libraries for aarch64-android are built with
     hexagon: str | None = None  # the Hexagon SDK: what operators of one's own are built with
+    # of each system: folders of a compiler for it, by the variables in which the SDK looks for them
+    cross: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     span: Span | None = field(default=None, compare=False)
 
     @property
@@ -68,8 +73,19 @@ def sdk_of(name: str, given: Mapping[str, object], at: Span | None) -> Sdk:
         python=str(given.get("python", PYTHON)),
         ndk=None if ndk is None else str(ndk),
         hexagon=None if hexagon is None else str(hexagon),
+        cross=_cross(given.get("cross")),
         span=at,
     )
+
+
+def _cross(given: object) -> dict[str, Mapping[str, str]]:
+    declared = given if isinstance(given, Mapping) else {}
+    return {
+        system: {str(name): str(path) for name, path in said.items()}
+        if isinstance(said, Mapping)
+        else {SYSTEMS[system].variables[0]: str(said)}
+        for system, said in declared.items()
+    }
 
 
 def sdk_problems(name: str, at: Span, node: MappingNode) -> Iterator[Problem]:
@@ -94,9 +110,49 @@ def sdk_problems(name: str, at: Span, node: MappingNode) -> Iterator[Problem]:
                 at=entry.key.span,
                 hint=f"of an SDK there are {', '.join(KEYS)}",
             )
-        elif isinstance(entry.value, ScalarNode) and LOOSE_DOLLAR.search(entry.value.value):
+        elif key == "cross" and isinstance(entry.value, MappingNode):
+            yield from _cross_problems(entry.value)
+        else:
+            yield from _loose_dollars(entry.value)
+
+
+def _cross_problems(declared: MappingNode) -> Iterator[Problem]:
+    for name, entry in declared.entries.items():
+        at, value = entry.key.span, entry.value
+        if name not in CROSS:
+            close = " or ".join(nearest(name, CROSS))
             yield Problem(
-                message=f"'{entry.value.value}' has a $ that names no variable",
-                at=entry.value.span,
-                hint="an environment variable is written ${NAME}",
+                message=f"no library is built for '{name}' by a compiler of your own",
+                at=at,
+                hint="ndk: the folder of an Android NDK"
+                if name == ANDROID
+                else f"did you mean {close}?"
+                if close
+                else f"there are {', '.join(CROSS)}",
             )
+        elif isinstance(value, MappingNode):
+            for variable, path in value.entries.items():
+                if not VARIABLE_NAME.fullmatch(variable):
+                    yield Problem(
+                        message=f"'{variable}' is no name of an environment variable",
+                        at=path.key.span,
+                        hint=declared_as(SYSTEMS[name]),
+                    )
+                yield from _loose_dollars(path.value)
+        elif len(SYSTEMS[name].variables) > 1:
+            yield Problem(
+                message=f"a compiler for {name} has more folders than one",
+                at=at,
+                hint=declared_as(SYSTEMS[name]),
+            )
+        else:
+            yield from _loose_dollars(value)
+
+
+def _loose_dollars(node: Node) -> Iterator[Problem]:
+    if isinstance(node, ScalarNode) and LOOSE_DOLLAR.search(node.value):
+        yield Problem(
+            message=f"'{node.value}' has a $ that names no variable",
+            at=node.span,
+            hint="an environment variable is written ${NAME}",
+        )

@@ -7,6 +7,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from qnnbuild.errors import Problem
+from qnnbuild.model.archives import OPEN
 from qnnbuild.model.recipe import ArchiveName, Graph, Target, Verify
 from qnnbuild.model.sdks import is_sdk, published
 from qnnbuild.plans.contexts import fails, folder_of
@@ -14,6 +15,8 @@ from qnnbuild.steps.export import has_more
 from qnnbuild.toolchains.work import Toolchain
 
 PLACE = "bundle.archives"
+KIND_WORDS = 1
+"""Beside {chip} and {target}: "binary" of contexts, "so" of libraries."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,12 +75,44 @@ def _of_target(target: Target, toolchain: Toolchain) -> Iterator[Problem]:
             at=target.places.get("bundle.exported"),
             hint="source: {export: {also: …}} names what its command writes beside them",
         )
+    yield from _two_names(target)
     if bundle.info and not (bundle.context_archive or bundle.library_archive):
         yield Problem(
             message="'info' is of archives, and there are none",
             at=target.places.get("bundle.info"),
             hint='bundle: {archives: {context: "name-{chip}"}}',
         )
+
+
+def _two_names(target: Target) -> Iterator[Problem]:
+    """Contexts and libraries of one variant are called alike, but for one word each."""
+    said = target.bundle.context_archive, target.bundle.library_archive
+    if said[0] is None or said[1] is None:
+        return
+    context, library = (one.written.split("-") for one in said if one is not None)
+    only = [_words_beyond(context, library), _words_beyond(library, context)]
+    filled = [[word for word in words if "{" in word] for words in only]
+    if not any(filled) and all(len(words) <= KIND_WORDS for words in only):
+        return
+    shown = filled if any(filled) else only
+    yield Problem(
+        message="contexts and libraries of one variant would be called differently",
+        at=target.places.get(PLACE) or target.places.get("bundle"),
+        facts=(("context", " ".join(shown[0]) or "–"), ("library", " ".join(shown[1]) or "–")),
+        hint="the same words in both, but for {chip}, {target} and a word for what each is",
+        severity="error" if any(filled) else "warning",
+    )
+
+
+def _words_beyond(ours: Sequence[str], theirs: Sequence[str]) -> list[str]:
+    left = list(theirs)
+    beyond = []
+    for word in ours:
+        if word in left:
+            left.remove(word)
+        elif word not in OPEN.values():
+            beyond.append(word)
+    return beyond
 
 
 def _folders(targets: Sequence[Target]) -> list[list[Target]]:

@@ -5,11 +5,40 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from qnnbuild.model.remote_cache import RemoteCache as Settings
-from qnnbuild.remote.cache import RemoteCache
+from qnnbuild.remote.cache import RemoteCache, Trouble
 
 
 def open_cache(settings: Settings, environment: Mapping[str, str]) -> RemoteCache:
     """Raises Trouble when credentials or a package are missing; asks no server yet."""
+    try:
+        if settings.scheme in ("grpc", "grpcs"):
+            return _grpc(settings, environment)
+        if settings.scheme in ("http", "https"):
+            return _http(settings, environment)
+        return _objects(settings)
+    except ImportError as error:
+        name = error.name or "a package of it"
+        install = f"pip install 'qnnbuild[{EXTRAS.get(settings.scheme, 'remote')}]'"
+        missing = f"{name} is not installed, which {settings.scheme}:// needs"
+        raise Trouble(f"{missing}: {install}") from error
+
+
+EXTRAS = {"s3": "s3", "gs": "gcs", "az": "azure"}
+
+
+def _grpc(settings: Settings, environment: Mapping[str, str]) -> RemoteCache:
+    from qnnbuild.remote.credentials import authorization
+    from qnnbuild.remote.grpc_cache import GrpcCache
+
+    return GrpcCache(
+        settings.url,
+        instance=settings.instance,
+        timeout_s=settings.timeout_s,
+        authorization=authorization(settings.url, environment),
+    )
+
+
+def _http(settings: Settings, environment: Mapping[str, str]) -> RemoteCache:
     from qnnbuild.remote.credentials import authorization
     from qnnbuild.remote.http import HttpCache
 
@@ -19,3 +48,9 @@ def open_cache(settings: Settings, environment: Mapping[str, str]) -> RemoteCach
         timeout_s=settings.timeout_s,
         authorization=authorization(settings.url, environment),
     )
+
+
+def _objects(settings: Settings) -> RemoteCache:
+    from qnnbuild.remote.objects import ObjectCache
+
+    return ObjectCache(settings.url, folder=settings.instance, timeout_s=settings.timeout_s)

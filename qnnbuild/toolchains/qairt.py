@@ -12,6 +12,7 @@ from dataclasses import replace
 from qnnbuild.digest import Json
 from qnnbuild.errors import Problem
 from qnnbuild.model.recipe import Chip, ContextOptions, Graph, RunOptions
+from qnnbuild.model.sdk_systems import ANDROID, HOST, System
 from qnnbuild.model.sdks import Sdk
 from qnnbuild.toolchains import qairt_dlc
 from qnnbuild.toolchains.ortqnn import OrtQnn
@@ -19,7 +20,7 @@ from qnnbuild.toolchains.own_packages import Built, packages_work
 from qnnbuild.toolchains.qairt_convert import command
 from qnnbuild.toolchains.qairt_extensions import compile_extensions
 from qnnbuild.toolchains.qairt_htp import compile_part, reads_back
-from qnnbuild.toolchains.qairt_names import ANDROID, HOST, name_problems, names_of
+from qnnbuild.toolchains.qairt_names import name_problems, names_of
 from qnnbuild.toolchains.qairt_op_packages import (
     building_problems,
     built_work,
@@ -28,9 +29,10 @@ from qnnbuild.toolchains.qairt_op_packages import (
     skeleton_work,
 )
 from qnnbuild.toolchains.qairt_option_checks import option_problems
-from qnnbuild.toolchains.qairt_options import CONVERTER, LIBRARY, data, given, has
+from qnnbuild.toolchains.qairt_options import CONVERTER, data, given, has
 from qnnbuild.toolchains.qairt_routes import CPP, DLC, ORT_DLC, route_of, route_problems
 from qnnbuild.toolchains.qairt_sharing import sharing_problems
+from qnnbuild.toolchains.qairt_systems import system_problems, systems_of
 from qnnbuild.toolchains.qairt_verify import verify_params
 from qnnbuild.toolchains.work import Work
 
@@ -61,7 +63,7 @@ class Qairt:
     def problems(
         self, graph: Graph, chip: Chip, context: ContextOptions | None = None
     ) -> Iterable[Problem]:
-        yield from name_problems(graph, self._targets(graph))
+        yield from name_problems(graph, systems_of(graph))
         yield from self._not_for_it(graph, context or ContextOptions())
         yield from route_problems(graph)
         yield from qairt_dlc.dlc_problems(graph, chip, self.version)
@@ -75,12 +77,7 @@ class Qairt:
                 at=graph.places.get("graph"),
                 hint="leave the chip out, or take a newer SDK",
             )
-        if ANDROID in self._targets(graph) and self.sdk.ndk is None:
-            yield Problem(
-                message=f"a library for {ANDROID} needs an NDK, and {self.name} declares none",
-                at=graph.places.get("options.qairt.library.targets"),
-                hint=f"ndk: in qnnbuild.yaml, under toolchains: {self.name}:",
-            )
+        yield from system_problems(graph, self.sdk)
 
     def _not_for_it(self, graph: Graph, context: ContextOptions) -> Iterator[Problem]:
         """Keys of a recipe that mean something to the toolchain ort only."""
@@ -151,7 +148,11 @@ class Qairt:
 
     def libraries(self, graph: Graph) -> Mapping[str, Work]:
         """For this host, which compiles it for a chip, and for what else the recipe names."""
-        return {target: self._library(graph, target) for target in self._targets(graph)}
+        return {
+            system.name: self._library(graph, system)
+            for system in systems_of(graph)
+            if not system.on_windows
+        }
 
     def context(self, graph: Graph, chip: Chip, context: ContextOptions) -> Work:
         return self._compile({graph.name: graph}, chip)
@@ -181,17 +182,18 @@ class Qairt:
             passes=self._passes,
         )
 
-    def _library(self, graph: Graph, target: str) -> Work:
+    def _library(self, graph: Graph, system: System) -> Work:
         return Work(
             call="qnnbuild.work.qairt_library:library",
             params={
                 "stem": names_of(graph).stem,
-                "target": target,
-                "page_bytes": PAGE_BYTES if target == ANDROID else 0,
+                "target": system.name,
+                "machine": system.machine,
+                "page_bytes": PAGE_BYTES if system.name == ANDROID else 0,
                 "ldflags": LDFLAGS,
             },
             outputs=("library", "facts"),
-            tools=(self._tool(f"library/{target}"),),
+            tools=(self._tool(f"library/{system.name}"),),
             passes=self._passes,
         )
 
@@ -234,13 +236,6 @@ class Qairt:
         around = compile_extensions(graphs)
         htp = compile_part(graphs, chip, self.version, shared=len(graphs) > 1)
         return {"htp": htp, **({"extensions": around} if around else {})}
-
-    def _targets(self, graph: Graph) -> tuple[str, ...]:
-        if route_of(graph) != CPP:
-            return ()
-        asked = given(graph, LIBRARY).get("targets", ())
-        known = [one for one in asked if one == ANDROID] if isinstance(asked, list) else []
-        return tuple(dict.fromkeys((HOST, *known)))
 
     def _tool(self, part: str) -> str:
         return f"{SDK_TOOL}:{self.name}/{part}"

@@ -50,7 +50,7 @@ def converter(graph: Graph, version: str) -> Work:
         call="qnnbuild.work.qairt_dlc:convert",
         params={
             "stem": dlc_name(graph),
-            "argv": list(converter_words(graph, version)),
+            "argv": list(_converter_words(graph, version)),
             "relaid": sorted(_asked(graph, CONVERTER, "desired_input_layout")),
             "loses": given(graph, CONVERTER).get("remove_unused_inputs") is True,
         },
@@ -65,7 +65,7 @@ def quantizer(graph: Graph, version: str) -> Work:
         params={
             "stem": dlc_name(graph),
             "dlc": f"{dlc_name(graph)}.dlc",
-            "argv": list(quantizer_words(graph, version)),
+            "argv": list(_quantizer_words(graph, version)),
             "keeps_types": any(name in asked for name in KEEPS_TYPES),
         },
         outputs=("model", "quantization"),
@@ -86,8 +86,7 @@ def dump(graph: Graph) -> Work:
     )
 
 
-def converter_words(graph: Graph, version: str) -> Iterator[str]:
-    """Behind the tool's own name, with places for what only the runner knows."""
+def _converter_words(graph: Graph, version: str) -> Iterator[str]:
     yield from ("--input_network", "{in.model}/model.onnx")
     yield from ("--output_path", f"{{out.model}}/{dlc_name(graph)}.dlc")
     for name in graph.outputs:
@@ -106,8 +105,7 @@ def converter_words(graph: Graph, version: str) -> Iterator[str]:
     yield from _options(graph, CONVERTER, version)
 
 
-def quantizer_words(graph: Graph, version: str) -> Iterator[str]:
-    """The same, of a graph that is quantized."""
+def _quantizer_words(graph: Graph, version: str) -> Iterator[str]:
     quantization = graph.quantization
     assert quantization is not None
     yield from ("--input_dlc", f"{{in.model}}/{dlc_name(graph)}.dlc")

@@ -10,15 +10,14 @@ known.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from qnnbuild.errors import Problem
 from qnnbuild.model.recipe import Graph
+from qnnbuild.model.sdk_systems import System
 
 PLAIN = re.compile(r"[a-z](?:[a-z0-9]|[-_](?![-_]))*")
-HOST = "x86_64-linux-clang"
-ANDROID = "aarch64-android"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +36,7 @@ def names_of(graph: Graph) -> Names:
     return Names(stem=stem, graph=stem.replace("-", "_"))
 
 
-def name_problems(graph: Graph, targets: tuple[str, ...]) -> Iterator[Problem]:
+def name_problems(graph: Graph, systems: Sequence[System]) -> Iterator[Problem]:
     """A name of which the SDK's tools would make something else."""
     at = graph.places.get("graph")
     stem = names_of(graph).stem
@@ -61,9 +60,12 @@ def name_problems(graph: Graph, targets: tuple[str, ...]) -> Iterator[Problem]:
             hint="begin with a small letter; small letters, digits, and single - or _: "
             f"graphs: {{{plain}: …}}",
         )
-    elif ANDROID in targets and "lib" in stem:
-        yield Problem(
-            message=f"the SDK's build for {ANDROID} takes 'lib' out of the name '{stem}'",
-            at=at,
-            hint="call the graph otherwise",
-        )
+    elif "lib" in stem:
+        for system in systems:
+            if system.cuts_lib:
+                yield Problem(
+                    message=f"the SDK's build for {system.name} takes 'lib' out of the name "
+                    f"'{stem}'",
+                    at=at,
+                    hint="call the graph otherwise",
+                )

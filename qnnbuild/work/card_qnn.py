@@ -12,6 +12,8 @@ Manifest = Mapping[str, Any]
 
 FOLDER = "ADSP_LIBRARY_PATH"
 HOST = "linux-x64"
+PLUGIN = "ort-dlc"
+"""The route on which the SDK compiles what ONNX Runtime's plugin made."""
 
 ERRORS = """\
 | error | of | what it mostly is |
@@ -116,23 +118,26 @@ def qnn_borders(manifest: Manifest) -> Iterator[str]:
             for way, border in (("input", "inputs"), ("output", "outputs"))
             for one in told.get(border, ())
         ]
-        yield f"The graph is {code(graph['sdk']['graph'])} in QNN."
+        yield f"The graph is {code(_inside(graph))} in QNN."
         yield table(["", "name", "type", "shape", "scale", "offset", "dimensions"], rows)
         if any("scale" in one for border in ("inputs", "outputs") for one in told.get(border, ())):
             yield "With a scale, the number is (stored + offset) × scale."
 
 
 def provenance_of_sdk(manifest: Manifest) -> Iterator[str]:
-    """What the converter was told, and the builds that libraries name."""
-    for tool in ("converter", "quantizer"):
-        rows = [
-            [code(name), code(shlex.join(graph["sdk"][tool]))]
-            for name, graph in manifest["graphs"].items()
-            if tool in graph.get("sdk", {})
-        ]
-        if rows:
-            yield f"The SDK's {tool} was told:"
-            yield table(["graph", "words"], rows)
+    """What the tools were told, and the builds that libraries name."""
+    rows = [
+        [code(name), tool, code(shlex.join(graph["sdk"][tool]))]
+        for name, graph in manifest["graphs"].items()
+        for tool in ("converter", "quantizer")
+        if tool in graph.get("sdk", {})
+    ]
+    if rows:
+        yield "What the SDK's tools were told:"
+        yield table(["graph", "tool", "words"], rows)
+    plugins = [n for n, g in manifest["graphs"].items() if g.get("sdk", {}).get("route") == PLUGIN]
+    if plugins:
+        yield f"ONNX Runtime's plugin made the DLC of {' and '.join(map(code, plugins))}."
     libraries = [
         [code(one["file"]), code(one["system"]), code(one["sdk_build"] or "–"), _pages(one)]
         for graph in manifest["graphs"].values()
@@ -165,8 +170,13 @@ def _files(manifest: Manifest) -> Iterator[list[str]]:
         yield [f"`libQnnHtpV{arch}Skel.so`", folder, f"the DSP's side {what}"]
 
 
+def _inside(graph: Mapping[str, Any]) -> str:
+    """Its name in the binary, as that was read back, or in the library."""
+    return str(graph["context"].get("graph") or graph["sdk"]["graph"])
+
+
 def _names(manifest: Manifest) -> str:
-    names = [code(graph["sdk"]["graph"]) for graph in manifest["graphs"].values() if "sdk" in graph]
+    names = [code(_inside(graph)) for graph in manifest["graphs"].values()]
     return " and ".join(dict.fromkeys(names))
 
 

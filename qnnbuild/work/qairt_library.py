@@ -14,11 +14,10 @@ from qnnbuild.formats.elf_pages import page_bytes
 from qnnbuild.formats.format_error import FormatError
 from qnnbuild.formats.sdk_yaml import same_version
 from qnnbuild.work.qairt_border import border
-from qnnbuild.work.qairt_sdk import HOST, Ended, run_tool, sdk_here, version_of
+from qnnbuild.work.qairt_sdk import HOST, Ended, Sdk, run_tool, sdk_here, version_of
 from qnnbuild.work.run import Run, WorkError
 
 TOOL = ("{python}", f"{{sdk}}/bin/{HOST}/qnn-model-lib-generator")
-MACHINES = {HOST: "x86-64", "aarch64-android": "arm64"}
 ENTRY = "QnnModel_composeGraphs"
 MOST_WEIGHTS = 2 << 30
 """What the linker reaches on x86-64: beyond it ends with 'relocation truncated to fit'."""
@@ -30,7 +29,7 @@ def library(run: Run) -> None:
     """Input "model" → outputs "library" (`<target>/lib<stem>.so`) and "facts".
 
     With the library that is compiled from goes what the converter tells of the graph.
-    `params`: stem, target, page_bytes (0: any), ldflags.
+    `params`: stem, target, machine (as ELF headers say it), page_bytes (0: any), ldflags.
     """
     stem, target = run.params["stem"], run.params["target"]
     weights = run.inputs["model"] / f"{stem}.bin"
@@ -38,7 +37,9 @@ def library(run: Run) -> None:
     argv = [*TOOL, "-c", f"{{in.model}}/{stem}.cpp"]
     argv += ["-b", f"{{in.model}}/{stem}.bin"] if weights.is_file() else []
     argv += ["-t", target, "-l", stem, "-o", "{out.library}"]
-    ended = run_tool(run, sdk_here(), argv, more={"LDFLAGS": run.params["ldflags"]})
+    sdk = sdk_here()
+    more = {"LDFLAGS": run.params["ldflags"], **_cross(sdk, target)}
+    ended = run_tool(run, sdk, argv, more=more)
     path = run.outputs["library"] / target / f"lib{stem}.so"
     if not path.is_file() or not path.stat().st_size:
         made = sorted(p.name for p in run.outputs["library"].rglob("*") if p.is_file())
@@ -61,6 +62,15 @@ def library(run: Run) -> None:
     (run.outputs["facts"] / "library.json").write_text(text + "\n", encoding="utf-8")
 
 
+def _cross(sdk: Sdk, target: str) -> dict[str, str]:
+    """The variables of the compiler for that system, whose programs may call one another."""
+    folders = dict(sdk.cross.get(target, {}))
+    if not folders:
+        return {}
+    programs = [str(Path(folder) / "usr" / "bin") for folder in folders.values()]
+    return {**folders, "PATH": ":".join(dict.fromkeys((sdk.environment()["PATH"], *programs)))}
+
+
 def _check_weights(path: Path, target: str) -> None:
     if path.is_file() and path.stat().st_size > MOST_WEIGHTS:
         raise WorkError(
@@ -79,7 +89,7 @@ def _looked_at(run: Run, path: Path, ended: Ended) -> dict[str, Any]:
         elf, pages = read_elf(data), page_bytes(data)
     except FormatError as error:
         raise ended.failure(f"{path.name} is not whole: {error}", exit_code=5) from None
-    if elf.machine != MACHINES[target] or not elf.is_library:
+    if elf.machine != run.params["machine"] or not elf.is_library:
         raise ended.failure(
             f"{path.name} is no library for {target}",
             facts=[("it is for", elf.machine)],

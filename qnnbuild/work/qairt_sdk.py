@@ -12,7 +12,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from qnnbuild.formats.sdk_yaml import sdk_version
@@ -44,6 +44,8 @@ class Sdk:
     python: Path
     ndk: Path | None
     hexagon: Path | None = None
+    cross: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """For each further system the folders of a compiler, by the variables that name them."""
 
     def environment(self, more: Mapping[str, str] | None = None) -> dict[str, str]:
         root = self.root
@@ -81,6 +83,7 @@ def sdk_here(environ: Mapping[str, str] = os.environ) -> Sdk:
         python=Path(given["python"]),
         ndk=Path(ndk) if ndk else None,
         hexagon=Path(hexagon) if hexagon else None,
+        cross=given.get("cross", {}),
     )
 
 
@@ -96,6 +99,7 @@ class Ended:
     env: Mapping[str, str]
     code: int
     lines: tuple[str, ...]
+    told: tuple[str, ...] = TOLD  # what of `env` a command by hand needs
 
     def failure(
         self,
@@ -122,7 +126,9 @@ class Ended:
 
     @property
     def command(self) -> str:
-        variables = [f"{name}={shlex.quote(self.env[name])}" for name in TOLD if name in self.env]
+        variables = [
+            f"{name}={shlex.quote(self.env[name])}" for name in self.told if name in self.env
+        ]
         return " ".join([*variables, shlex.join(self.argv)])
 
     @property
@@ -136,15 +142,16 @@ def run_tool(
     """Run to the end, which must be exit code 0; its output goes to our own."""
     filled = tuple(_filled(word, run, sdk) for word in argv)
     env = sdk.environment(more)
+    told = tuple(dict.fromkeys((*TOLD, *(more or {}))))
     name = _name(filled)
     try:
         code, lines = _run(filled, env)
     except OSError as error:
-        raise Ended(argv=filled, env=env, code=127, lines=()).failure(
+        raise Ended(argv=filled, env=env, code=127, lines=(), told=told).failure(
             f"{name} cannot be started: {error.strerror}",
             hint=f"chmod +x {filled[0]}" if isinstance(error, PermissionError) else None,
         ) from None
-    ended = Ended(argv=filled, env=env, code=code, lines=tuple(lines))
+    ended = Ended(argv=filled, env=env, code=code, lines=tuple(lines), told=told)
     if ended.code:
         raise ended.failure(f"{name} failed with {ended.how}")
     return ended

@@ -17,6 +17,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+import requests
+
+from tests.e2e.small_repo import BIN
 
 STARTS_IN_S = 60
 
@@ -128,7 +131,7 @@ http {{
   client_max_body_size 0;
   server {{
     listen 127.0.0.1:{port};
-    location ~ ^/(ac|cas)/[0-9a-f]+$ {{
+    location ~ ^/main/(ac|cas)/[0-9a-f]+$ {{
       root {folder}/kept; dav_methods PUT; create_full_put_path on;
       limit_except GET HEAD PUT {{ deny all; }}
     }}
@@ -148,6 +151,45 @@ def nginx(folder: Path) -> Iterator[str]:
     port = free_port()
     (folder / "nginx.conf").write_text(NGINX.format(folder=folder, port=port, user=user))
     with started([program, "-e", f"{folder}/error.log", "-c", f"{folder}/nginx.conf"], port):
+        yield f"http://127.0.0.1:{port}"
+
+
+BUILDGRID = """\
+server: [!channel {{address: "127.0.0.1:{port}", insecure-mode: true}}]
+storages: [!disk-storage &cas {{path: {folder}/cas}}]
+caches: [!lru-action-cache &ac {{storage: *cas, max-cached-refs: 10000, allow-updates: true}}]
+instances:
+  - name: main
+    services: [!action-cache {{cache: *ac}}, !cas {{storage: *cas}}, !bytestream {{storage: *cas}}]
+thread-pool-size: 16
+"""
+
+
+@contextmanager
+def buildgrid(folder: Path) -> Iterator[str]:
+    (folder / "cas").mkdir(parents=True)
+    port = free_port()
+    (folder / "server.yml").write_text(BUILDGRID.format(folder=folder, port=port))
+    argv = [str(BIN / "bgd"), "server", "start", str(folder / "server.yml")]
+    with started(argv, port):
+        yield f"grpc://127.0.0.1:{port}"
+
+
+S3 = {
+    "AWS_ACCESS_KEY_ID": "test",
+    "AWS_SECRET_ACCESS_KEY": "geheim-Zm9v",
+    "AWS_DEFAULT_REGION": "us-east-1",
+}
+
+
+@contextmanager
+def s3(folder: Path) -> Iterator[str]:
+    """moto's S3 server; its address is what AWS_ENDPOINT_URL says."""
+    folder.mkdir(parents=True)
+    port = free_port()
+    argv = [str(BIN / "moto_server"), "-H", "127.0.0.1", "-p", str(port)]
+    with started(argv, port):
+        requests.put(f"http://127.0.0.1:{port}/bucket", timeout=30).raise_for_status()
         yield f"http://127.0.0.1:{port}"
 
 

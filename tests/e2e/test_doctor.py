@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from qnnbuild.engine.sdks import PARTS
+from qnnbuild.engine.sdk_parts import PARTS
 from tests.e2e.small_repo import SmallRepo
 from tests.standin.lay_out import CONVERTERS_LOAD, HOST, lay_out, lay_out_ndk
 from tests.standin.loadable import loadable
@@ -97,7 +97,7 @@ def test_a_whole_sdk_is_a_table_of_what_is_there(repo: SmallRepo) -> None:
     assert [row for row in rows if row[0] not in MACHINES_OWN] == [
         ["folder", "TOP/sdk"],
         ["sdk.yaml", "2.40.0"],
-        *([part, "there"] for part in PARTS),
+        *([name, "there"] for name, part in PARTS.items() if part.needed and not part.cross),
         ["Python", "3.10 (TOP/py/bin/python)"],
         ["packages", IMPORTED],
         ["libPyIrGraph", "loads: libPyIrGraph310.so"],
@@ -199,5 +199,6 @@ def test_a_toolchain_that_is_not_declared_is_an_error(repo: SmallRepo) -> None:
 
     assert (done.code, done.out) == (3, "")
     assert done.err == (
-        "error: no SDK is declared as 'qairt-2.41'\n  hint: did you mean qairt-2.40?\n"
+        "error: no SDK is declared as 'qairt-2.41'\n  hint: did you mean 'qairt-2.40'? "
+        "qnnbuild.yaml declares qairt-2.40\n"
     )

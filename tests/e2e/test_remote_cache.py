@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.remote_servers import PlainServer, flipped, nginx, plain_server
+from tests.e2e.remote_servers import S3, PlainServer, buildgrid, flipped, nginx, plain_server, s3
 from tests.e2e.small_repo import QUIET, SmallRepo, tiny_repo
 from tests.models import scale_model
 
@@ -137,25 +137,47 @@ def test_a_wrong_token_is_told_without_it(built, tmp_path):
 # --- real servers ----------------------------------------------------------------------------
 
 
-SERVERS = {"nginx": nginx}
+@contextmanager
+def on_nginx(folder: Path) -> Iterator[dict[str, str]]:
+    with nginx(folder) as url:
+        yield {URL: url}
 
 
 @contextmanager
-def real(kind: str, folder: Path) -> Iterator[str]:
-    with SERVERS[kind](folder) as url:
-        yield url
+def on_buildgrid(folder: Path) -> Iterator[dict[str, str]]:
+    with buildgrid(folder) as url:
+        yield {URL: url, "INSTANCE": "main"}
+
+
+@contextmanager
+def on_s3(folder: Path) -> Iterator[dict[str, str]]:
+    with s3(folder) as url:
+        yield {URL: "s3://bucket/a/folder", "AWS_ENDPOINT_URL": url, **S3}
+
+
+@contextmanager
+def on_a_folder(folder: Path) -> Iterator[dict[str, str]]:
+    yield {URL: f"file://{folder}/shared"}
+
+
+SERVERS = {"nginx": on_nginx, "buildgrid": on_buildgrid, "s3": on_s3, "folder": on_a_folder}
 
 
 @pytest.mark.parametrize("kind", SERVERS)
 def test_a_real_server_serves(kind, tmp_path):
-    with real(kind, tmp_path / "server") as url:
-        a = SmallRepo.make(tmp_path / "a" / "repo", **{URL: url, MODE: "read-write"})
+    with SERVERS[kind](tmp_path / "server") as env:
+        a = SmallRepo.make(tmp_path / "a" / "repo", **env)
+        declared = {"url": env[URL], "instance": env.get("INSTANCE", "main")}
+        with (a.root / "qnnbuild.yaml").open("a") as file:
+            file.write(f"remote_cache: {json.dumps(declared)}\n")
         a.model("small", scale_model(size=64))
         a.recipe("quiet", QUIET)
-        pushed = a.doit()
-        b = a.copy(tmp_path / "elsewhere" / "b", **{MODE: "read"})
+        pushed = a.doit(env={MODE: "read-write"})
+        b = a.copy(tmp_path / "elsewhere" / "b")
         taken = b.doit()
 
     assert (pushed.err, pushed.summary) == ("", "made 5")
     assert (taken.err, taken.summary) == ("", "fetched 5")
     assert b.files() == a.files()
+    for path in tmp_path.rglob("*"):
+        assert not path.is_file() or S3["AWS_SECRET_ACCESS_KEY"].encode() not in path.read_bytes()

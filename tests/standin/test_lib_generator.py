@@ -11,7 +11,9 @@ import pytest
 from elftools.elf.elffile import ELFFile
 
 from tests.standin.lay_out import HOST, OLD, lay_out_ndk, turn
+from tests.standin.lay_out_cross import lay_out_cross
 from tests.standin.running import Sdk
+from tests.standin.tools.cross import COMPILERS
 
 ANDROID = "aarch64-android"
 
@@ -223,3 +225,26 @@ def tool(text: str) -> list[str]:
 
 def last(text: str) -> str:
     return text.splitlines()[-1]
+
+
+@pytest.mark.parametrize("system", COMPILERS)
+def test_other_systems_are_built_for_by_a_compiler_that_a_variable_names(source: Sdk, system):
+    names = lay_out_cross(source.cwd, system)
+    words = ("-b", "out/m.bin", "-o", "libs", "-t", system)
+
+    built = generate(source._replace(env={**source.env, **names}), *words)
+    refused = generate(source, *words)
+
+    made = source.cwd / "libs" / system / "libm.so"
+    assert (built.rc, refused.rc) == (0, 1)
+    assert elf(made)["e_machine"] == "EM_AARCH64"
+    assert f"RuntimeError: Toolchain for target {system} is not set: {next(iter(names))}" in (
+        refused.err
+    )
+
+
+def test_a_system_that_nobody_builds_for_is_refused(source: Sdk):
+    done = generate(source, "-b", "out/m.bin", "-o", "libs", "-t", "windows-x86_64")
+
+    assert done.rc == 1
+    assert "windows-x86_64" in done.err

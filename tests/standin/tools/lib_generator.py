@@ -11,6 +11,7 @@ import tarfile
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.standin.tools.cross import command
 from tests.standin.tools.library_file import weights_blob
 from tests.standin.tools.log import stamped
 from tests.standin.tools.release import switch
@@ -74,12 +75,15 @@ def _tell(build: Build, targets: list[list[str]]) -> None:
 
 
 def _one(build: Build, target: str, *, keep: bool) -> None:
-    if target not in (X86, ANDROID):
-        raise RuntimeError(f"Toolchain for target {target} is not set in the environment")
     scratch = Path.cwd() / f"tmp_{os.getpid()}"
     scratch.mkdir(exist_ok=True)
     _lay_out(build, scratch)
-    made = _android(build, scratch) if target == ANDROID else _x86(build, scratch)
+    builders = {ANDROID: _android, X86: _x86}
+    if target in builders:
+        made = builders[target](build, scratch)
+    else:
+        line, made = command(target, scratch, build.name, build.root)
+        _run(line, target)
     folder = build.out / target
     folder.mkdir(parents=True, exist_ok=True)
     shutil.copy(made, folder / made.name)

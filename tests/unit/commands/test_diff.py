@@ -192,3 +192,25 @@ def test_what_is_not_there_and_what_means_nothing_are_told(
     assert main(["diff", "empty", "empty"]) == 3
     assert main(["diff", "empty", "empty", "--fail-on", "sqnr"]) == 2
     assert "--fail-on: 'sqnr' means nothing here" in capsys.readouterr().err
+
+
+def test_libraries_are_compared_and_archives_are_not(
+    sides: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is in an archive is compared as the bundle that it was packed from."""
+    for number, side in enumerate(("before", "after")):
+        written(sides / side, manifest())
+        libraries = {**manifest(size=number), "chips": []}
+        beside = {"archive": {"name": "a"}, "files": {"a.tar.bz2": {"bytes": number}}}
+        for path, content in (("vad/libraries", libraries), ("archives/a", beside)):
+            (sides / side / path).mkdir(parents=True)
+            (sides / side / path / "manifest.json").write_text(json.dumps(content))
+    index = json.loads((sides / "after/index.json").read_text())
+    index["libraries"] = {"vad": {"": [{"path": "vad/libraries"}]}}
+    (sides / "after/index.json").write_text(json.dumps(index))
+
+    for after in ("after", "after/index.json"):
+        assert main(["diff", "before", after]) == 0
+
+        told = capsys.readouterr().out.splitlines()[1:]
+        assert [line.split() for line in told] == [["vad@libraries", "-", "bytes", "0", "1"]]

@@ -13,7 +13,8 @@ import pytest
 from qnnbuild.engine import sdks as sdks_module
 from qnnbuild.engine.examine_sdk import LIBRARIES, PACKAGES, Machine, Ran, examine_sdk
 from qnnbuild.engine.finding import Finding
-from qnnbuild.engine.sdks import PARTS, Sdks
+from qnnbuild.engine.sdk_parts import PARTS
+from qnnbuild.engine.sdks import Sdks
 from qnnbuild.engine.stats import Stats
 from qnnbuild.model.sdks import Sdk
 
@@ -92,9 +93,10 @@ def test_a_whole_sdk_is_well(top: Path) -> None:
 
     assert bad(findings) == []
     assert [found.what.removeprefix("qairt-2.40: ") for found in findings] == [
-        "folder", "sdk.yaml", *(name for name in PARTS if PARTS[name].needed),
-        "Python", "packages", "libPyIrGraph", "glibc", "libc++",
-        "clang++", "make", "objcopy", "headers of libc++", "NDK", "pages of 16 KB",
+        "folder", "sdk.yaml",
+        *(name for name, part in PARTS.items() if part.needed and not part.cross),
+        "Python", "packages", "libPyIrGraph", "glibc", "libc++", "clang++", "make", "objcopy",
+        "headers of libc++", "NDK", "pages of 16 KB",
     ]  # fmt: skip
     assert {found.mend for found in findings} == {None}
 
@@ -356,3 +358,38 @@ def test_an_older_ndk_is_good_with_a_word_on_pages(top: Path) -> None:
     assert (found.good, found.found) == (True, "r26 leaves libraries at 4 KB")
     assert found.mend is not None
     assert found.mend.startswith("an NDK from r28 on")
+
+
+UBUNTU = "aarch64-ubuntu-gcc9.4"
+CROSS = replace(SDK, cross={UBUNTU: {"QNN_AARCH64_UBUNTU_GCC_94": "cross"}})
+
+
+def test_a_declared_compiler_for_another_system_is_looked_at(top: Path) -> None:
+    write(top / "cross/usr/bin/aarch64-linux-gnu-g++")
+    write(top / "cross/usr/bin/aarch64-linux-gnu-as")
+    findings = looked_at(top, CROSS)
+
+    assert bad(findings) == []
+    assert f"qairt-2.40: library/{UBUNTU}" in [found.what for found in findings]
+    assert findings[-1] == Finding(
+        what=f"qairt-2.40: compiler for {UBUNTU}",
+        good=True,
+        found=str(top / "cross/usr/bin/aarch64-linux-gnu-g++"),
+    )
+
+
+def test_a_declared_compiler_that_is_not_there_is_told_with_its_cure(top: Path) -> None:
+    write(top / "cross/README")
+    (empty,) = bad(looked_at(top, CROSS))
+    (gone,) = bad(looked_at(top, replace(SDK, cross={"aarch64-qnx": {"QNX_HOST": "no"}})))
+
+    assert empty == (
+        f"compiler for {UBUNTU}",
+        f"there is no compiler for {UBUNTU} in {top}/cross: usr/bin/aarch64*, bin/aarch64*",
+        f"apt-get install g++-aarch64-linux-gnu, and cross: {{{UBUNTU}: /}}",
+    )
+    assert gone == (
+        "compiler for aarch64-qnx",
+        f"there is no such folder: {top}/no",
+        "cross: {aarch64-qnx: {QNX_HOST: FOLDER, QNX_TARGET: FOLDER}}",
+    )

@@ -9,10 +9,13 @@ from pathlib import Path
 import pytest
 
 from qnnbuild.actions.action import Action
+from qnnbuild.engine import sdks as sdks_module
 from qnnbuild.engine.identity import Identity
-from qnnbuild.engine.sdks import PARTS, Sdks
+from qnnbuild.engine.sdk_parts import PARTS
+from qnnbuild.engine.sdks import Sdks
 from qnnbuild.engine.stats import Stats
 from qnnbuild.errors import Span, ToolError
+from qnnbuild.model.sdk_runtime import runtime_files
 from qnnbuild.model.sdks import Sdk
 
 SPAN = Span(file="qnnbuild.yaml", line=2, column=3)
@@ -134,3 +137,82 @@ def test_files_that_count_are_looked_at_before_a_build(top: Path) -> None:
     assert top / "sdks/2.40/sdk.yaml" in found
     assert top / f"sdks/2.40/lib/{HOST}/libQnnHtp.so" in found
     assert set(Identity(Stats(), sdks(top, SDK="nowhere")).files(action)) == set()
+
+
+UBUNTU = "aarch64-ubuntu-gcc9.4"
+PART = f"qairt-2.40/library/{UBUNTU}"
+CROSS = replace(SDK, cross={UBUNTU: {"QNN_AARCH64_UBUNTU_GCC_94": "cross"}})
+
+
+@pytest.fixture
+def crossed(top: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """With a compiler for another system, and make."""
+    write(top / "cross/usr/bin/aarch64-linux-gnu-g++")
+    write(top / "usr/bin/make")
+    (top / "usr/bin/make").chmod(0o755)
+    monkeypatch.setattr(sdks_module, "HOST_PATH", (str(top / "usr/bin"),))
+    return top
+
+
+def test_a_compiler_for_another_system_counts_by_its_programs(crossed: Path) -> None:
+    before = sdks(crossed, CROSS).measure(PART)
+
+    write(crossed / "cross/usr/share/doc/README")
+    assert sdks(crossed, CROSS).measure(PART) == before
+    write(crossed / "cross/usr/bin/aarch64-linux-gnu-g++", "another")
+    assert sdks(crossed, CROSS).measure(PART) != before
+
+
+def test_it_does_not_count_for_what_it_does_not_build(crossed: Path) -> None:
+    with_it = sdks(crossed, CROSS).measure("qairt-2.40/converter")
+
+    assert sdks(crossed).measure("qairt-2.40/converter") == with_it
+
+
+def test_an_action_is_told_of_a_compiler_by_the_variables_of_the_sdk(crossed: Path) -> None:
+    told = json.loads(sdks(crossed, CROSS).variables()["QNNBUILD_SDK_2_40"])
+
+    assert told["cross"] == {UBUNTU: {"QNN_AARCH64_UBUNTU_GCC_94": str(crossed / "cross")}}
+
+
+def test_a_compiler_that_is_not_there_is_told_by_what_needs_it_only(crossed: Path) -> None:
+    gone = replace(SDK, cross={UBUNTU: {"QNN_AARCH64_UBUNTU_GCC_94": "${NO_SUCH}/gcc"}})
+    empty = replace(SDK, cross={UBUNTU: {"QNN_AARCH64_UBUNTU_GCC_94": "py"}})
+
+    assert said(sdks(crossed, gone), PART) == "the environment variable NO_SUCH is not set"
+    assert said(sdks(crossed), PART) == f"no compiler for {UBUNTU} is declared"
+    assert said(sdks(crossed, empty), PART) == (
+        f"there is no compiler for {UBUNTU} in {crossed / 'py'}"
+    )
+    assert "cross" not in json.loads(sdks(crossed, gone).variables()["QNNBUILD_SDK_2_40"])
+
+
+def test_a_changed_compiler_or_ndk_is_seen_before_a_build(crossed: Path) -> None:
+    with_ndk = replace(CROSS, ndk="ndk")
+    compiler = crossed / "cross/usr/bin/aarch64-linux-gnu-g++"
+
+    assert compiler in set(sdks(crossed, with_ndk).files(PART))
+    assert crossed / "ndk/source.properties" in set(
+        sdks(crossed, with_ndk).files("qairt-2.40/library/aarch64-android")
+    )
+
+
+RUNTIME = "runtime/aarch64-android/79"
+
+
+def test_libraries_that_go_along_count_with_the_text_of_their_licence(top: Path) -> None:
+    word = f"qairt-2.40/{RUNTIME}"
+    for name in runtime_files(RUNTIME):
+        write(top / "sdks/2.40" / name)
+    before = sdks(top).measure(word)
+
+    write(top / "sdks/2.40/LICENSE.txt", "text")
+
+    assert sdks(top).measure(word) != before
+    assert top / "sdks/2.40/LICENSE.txt" in list(sdks(top).files(word))
+
+
+def test_a_library_that_the_sdk_has_not_is_told(top: Path) -> None:
+    assert said(sdks(top), f"qairt-2.40/{RUNTIME}") == (
+        "lib/aarch64-android/libQnnHtp.so is not in it"
+    )

@@ -10,7 +10,7 @@ from qnnbuild.model.settings import read_settings
 from qnnbuild.text.render import terminal
 
 URL, MODE = "QNNBUILD_REMOTE_CACHE", "QNNBUILD_REMOTE_CACHE_MODE"
-OURS = RemoteCache(url="https://cache:9092", mode="read-write", instance="main", timeout_s=3.0)
+OURS = RemoteCache(url="grpc://cache:9092", mode="read-write", instance="main", timeout_s=3.0)
 
 
 def refused(text: str) -> str:
@@ -21,21 +21,19 @@ def refused(text: str) -> str:
 
 def test_every_key_is_read() -> None:
     settings = read_settings(
-        "remote_cache: {url: 'https://cache:9092/', mode: read-write, instance: main, timeout: 3}\n"
+        "remote_cache: {url: 'grpc://cache:9092/', mode: read-write, instance: main, timeout: 3}\n"
     )
 
     assert settings.remote_cache == OURS
 
 
 def test_it_is_read_only_unless_said_otherwise() -> None:
-    found = read_settings("remote_cache: {url: 'https://bucket/folder'}\n").remote_cache
+    found = read_settings("remote_cache: {url: 's3://bucket/folder'}\n").remote_cache
 
-    assert found == RemoteCache(
-        url="https://bucket/folder", mode="read", instance="", timeout_s=20.0
-    )
+    assert found == RemoteCache(url="s3://bucket/folder", mode="read", instance="", timeout_s=20.0)
 
 
-@pytest.mark.parametrize("url", ["https://a.b/c", "http://[::1]:8080"])
+@pytest.mark.parametrize("url", ["file:///tmp/cache", "az://box/x", "http://[::1]:8080", "gs://b"])
 def test_addresses_of_all_kinds_are_taken(url: str) -> None:
     found = read_settings(f"remote_cache: {{url: '{url}'}}\n").remote_cache
 
@@ -46,7 +44,7 @@ def test_addresses_of_all_kinds_are_taken(url: str) -> None:
     ("url", "told"),
     [
         ("https://me:geheim@cache", "the address of the remote cache holds credentials"),
-        ("https://bucket?key=geheim", "the address of the remote cache holds more than a place"),
+        ("s3://bucket?key=geheim", "the address of the remote cache holds more than a place"),
         ("ftp://geheim", "the address of the remote cache has no known scheme"),
         ("geheim", "the address of the remote cache has no known scheme"),
         ("https:///geheim", "the address of the remote cache names no server"),

@@ -99,7 +99,8 @@ def test_what_a_recipe_says_elsewhere_is_no_option() -> None:
             "input_type: x: 'picture' is none of image, default, opaque",
         ),
         ("library", {"targets": ["windows"]}, ("targets: 'windows' is none of x86_64-linux-clang, "
-         "aarch64-android")),
+         "aarch64-android, aarch64-ubuntu-gcc9.4, aarch64-oe-linux-gcc11.2, "
+         "aarch64-oe-linux-gcc9.3, aarch64-qnx, windows-x86_64, windows-aarch64")),
         ("htp", {"O": 4}, "O: 4 is out of range: at least 1 and at most 3"),
         ("htp", {"O": "3"}, "O: '3' is not a whole number"),
         ("htp", {"dlbc": 2}, "dlbc: 2 is not 0 or 1"),

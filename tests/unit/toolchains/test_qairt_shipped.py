@@ -11,7 +11,7 @@ from tests.unit.toolchains.test_qairt_dlc import graph
 def test_the_usual_route_tells_the_converters_words() -> None:
     told = sdk_part(graph(route="cpp"), "qairt-2.40")
 
-    assert list(told) == ["graph", "converter"]
+    assert (list(told), told["route"]) == (["graph", "route", "converter"], "cpp")
     words: Any = told["converter"]
     assert words[:4] == ["--input_network", "model.onnx", "--output_path", "enc-1.cpp"]
 

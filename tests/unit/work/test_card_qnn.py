@@ -85,3 +85,21 @@ def test_operators_of_ones_own_are_registered() -> None:
     manifest["graphs"]["vad"]["run"] = {"htp": {}, "op_packages": "./libMine.so:Mine:HTP"}
 
     assert "--op_packages ./libMine.so:Mine:HTP\n" in card(manifest)
+
+
+def test_a_binary_over_a_dlc_tells_both_tools_or_who_made_it() -> None:
+    manifest = of_chip()
+    graph = manifest["graphs"]["vad"]
+    graph["sdk"] = {"graph": "vad", "route": "dlc", "converter": ["-a"], "quantizer": ["-b"]}
+    text = card(manifest)
+    graph["sdk"] = {"graph": "vad", "route": "ort-dlc"}
+
+    assert "| `vad` | converter | `-a` |\n| `vad` | quantizer | `-b` |" in text
+    assert "ONNX Runtime's plugin made the DLC of `vad`." in card(manifest)
+
+
+def test_the_name_that_was_read_back_is_the_one_to_ask_for() -> None:
+    manifest = of_chip()
+    manifest["graphs"]["vad"]["context"]["graph"] = "vad_10s"
+
+    assert "`graphRetrieve` with `vad_10s`" in card(manifest)
