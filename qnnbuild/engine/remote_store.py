@@ -9,10 +9,10 @@ from __future__ import annotations
 import io
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import partial
 from pathlib import Path
-from typing import BinaryIO, TypeVar, cast
+from typing import BinaryIO, TypeVar
 
 from qnnbuild.actions.action import Action
 from qnnbuild.actions.record import Record, Tree
@@ -60,6 +60,7 @@ class RemoteStore:
         self._cache: RemoteCache | None = None
         self._is_off = settings is None or opened is None
         self._wrong = 0
+        self._stopped = threading.Event()
         self._lock = threading.RLock()
         self._uploads: ThreadPoolExecutor | None = None
         self._shared: list[Future[None]] = []
@@ -168,13 +169,17 @@ class RemoteStore:
             # a damaged file under a good name would be damaged for everybody
             if not self.store.whole(digest, size):
                 return
-            contents.append(_stored(self.store.path(digest), digest, size))
+            opened = partial(self._open, self.store.path(digest))
+            contents.append(Content(digest=digest, size=size, opened=opened))
         cache = self._client()
         missing = cache.missing({content.digest: content.size for content in contents})
         sent = {content.digest: content for content in contents if content.digest in missing}
         cache.upload(sent.values())
         # last: who finds the result finds all that it promises
         cache.put_result(wanted.digest, len(wanted.action), result)
+
+    def _open(self, path: Path) -> BinaryIO:
+        return _Stoppable(path, self._stopped)
 
     def _log(self, key: Digest) -> bytes | None:
         try:
@@ -190,13 +195,15 @@ class RemoteStore:
         """Wait until everything is shared."""
         with self._lock:
             shared, self._shared = self._shared, []
+        wait(shared)
         for upload in shared:
             if not upload.cancelled():
-                upload.result()
+                upload.result()  # troubles were told; what is raised here is a mistake of ours
 
     def cancel(self) -> None:
-        """Nothing more is asked or shared; what is on its way ends by itself."""
+        """Nothing more is asked or shared, and what is on its way ends."""
         self._is_off = True
+        self._stopped.set()
         for upload in self._shared:
             upload.cancel()
 
@@ -260,5 +267,14 @@ def _in_memory(data: bytes) -> Content:
     return Content(digest=digest_bytes(data), size=len(data), opened=partial(io.BytesIO, data))
 
 
-def _stored(path: Path, digest: Digest, size: int) -> Content:
-    return Content(digest=digest, size=size, opened=lambda: cast("BinaryIO", path.open("rb")))
+class _Stoppable(io.BufferedReader):
+    """A file of an upload, which may take long: it ends when the build is stopped."""
+
+    def __init__(self, path: Path, stopped: threading.Event) -> None:
+        super().__init__(io.FileIO(path))
+        self.stopped = stopped
+
+    def read(self, size: int | None = -1) -> bytes:
+        if self.stopped.is_set():
+            raise Trouble("the build was stopped")
+        return super().read(size)

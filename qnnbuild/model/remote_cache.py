@@ -14,6 +14,7 @@ SCHEMES = ("https", "http", "grpcs", "grpc", "s3", "gs", "az", "file")
 URL = "QNNBUILD_REMOTE_CACHE"
 MODE = "QNNBUILD_REMOTE_CACHE_MODE"
 TOKEN = "QNNBUILD_REMOTE_CACHE_TOKEN"  # noqa: S105 - the variable's name
+HEADER = "QNNBUILD_REMOTE_CACHE_HEADER"
 READ, WRITE = "read", "read-write"
 MODES = (READ, WRITE)
 

@@ -33,10 +33,10 @@ SHA256 = api.DigestFunction.SHA256
 
 class GrpcCache:
     def __init__(
-        self, url: str, *, instance: str, timeout_s: float, authorization: str | None
+        self, url: str, *, instance: str, timeout_s: float, headers: Mapping[str, str]
     ) -> None:
         self.instance = instance
-        self._calls = Calls(url, timeout_s=timeout_s, authorization=authorization)
+        self._calls = Calls(url, timeout_s=timeout_s, headers=headers)
         self._knows: Any = None
         self._lock = threading.Lock()
 

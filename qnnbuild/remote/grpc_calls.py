@@ -6,7 +6,7 @@ import json
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlsplit
@@ -52,9 +52,9 @@ WORDS = {
 class Calls:
     """The methods of a server; each may raise grpc.RpcError."""
 
-    def __init__(self, url: str, *, timeout_s: float, authorization: str | None) -> None:
+    def __init__(self, url: str, *, timeout_s: float, headers: Mapping[str, str]) -> None:
         self.timeout_s = timeout_s
-        self.metadata = (("authorization", authorization),) if authorization else ()
+        self.metadata = tuple(headers.items())
         self._channel = _channel(url)
         r = reapi_pb2
         cas = f"{REAPI}.ContentAddressableStorage"
@@ -104,9 +104,12 @@ class Calls:
         with _watched(self.timeout_s) as watch:
 
             def moving() -> Iterator[Any]:
-                for request in requests:
-                    watch.moved()
-                    yield request
+                try:
+                    for request in requests:
+                        watch.moved()
+                        yield request
+                except Trouble:  # the build was stopped
+                    watch.cancel()
 
             call = self._write.future(
                 moving(), timeout=self.timeout_s + patience_s, metadata=self.metadata
@@ -133,10 +136,14 @@ class Watch:
     def moved(self) -> None:
         self.last = time.monotonic()
 
+    def cancel(self) -> None:
+        if self._call is not None:
+            self._call.cancel()
+
     def look(self, patience_s: float) -> None:
         while not self.done.wait(patience_s / 4):
-            if self._call is not None and time.monotonic() - self.last > patience_s:
-                self._call.cancel()
+            if time.monotonic() - self.last > patience_s:
+                self.cancel()
                 return
 
 
@@ -181,6 +188,8 @@ def in_words() -> Iterator[None]:
     """Errors of gRPC as Trouble; what a server says itself may hold anything, and is left out."""
     try:
         yield
+    except grpc.FutureCancelledError:  # by the watch over an upload, which is no RpcError
+        raise Trouble(WORDS[grpc.StatusCode.CANCELLED]) from None
     except grpc.RpcError as error:
         code = error.code()
         raise Trouble(WORDS.get(code, f"it fails: {code.name}")) from None

@@ -27,23 +27,24 @@ TAKEN = (200, 201, 202, 204)
 class _Known(requests.auth.AuthBase):
     """Goes before what requests itself would take from netrc; not for other servers."""
 
-    def __init__(self, authorization: str | None) -> None:
-        self.authorization = authorization
+    def __init__(self, headers: Mapping[str, str]) -> None:
+        self.headers = headers
 
     def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
-        if self.authorization is not None:
-            request.headers["Authorization"] = self.authorization
+        request.headers.update(self.headers)
         return request
 
 
 class HttpCache:
     def __init__(
-        self, url: str, *, instance: str, timeout_s: float, authorization: str | None
+        self, url: str, *, instance: str, timeout_s: float, headers: Mapping[str, str]
     ) -> None:
         self.url = f"{url}/{instance}" if instance else url
         self.timeout_s = timeout_s
+        # when a redirect leads to another server, requests takes this one header away
+        self._follows = set(headers) <= {"authorization"}
         self._session = requests.Session()
-        self._session.auth = _Known(authorization)
+        self._session.auth = _Known(headers)
         self._session.headers.update({"Accept-Encoding": "identity", "User-Agent": "qnnbuild"})
         retry = Retry(
             total=TRIES,
@@ -142,7 +143,7 @@ class HttpCache:
                 data=data,
                 stream=True,
                 timeout=self.timeout_s,
-                allow_redirects=method == "GET",
+                allow_redirects=self._follows and method == "GET",
             )
         except requests.RequestException as error:
             raise Trouble(_words(error)) from None  # the error shows headers and addresses

@@ -27,26 +27,26 @@ EXTRAS = {"s3": "s3", "gs": "gcs", "az": "azure"}
 
 
 def _grpc(settings: Settings, environment: Mapping[str, str]) -> RemoteCache:
-    from qnnbuild.remote.credentials import authorization
+    from qnnbuild.remote.credentials import credentials
     from qnnbuild.remote.grpc_cache import GrpcCache
 
     return GrpcCache(
         settings.url,
         instance=settings.instance,
         timeout_s=settings.timeout_s,
-        authorization=authorization(settings.url, environment),
+        headers=credentials(settings.url, environment),
     )
 
 
 def _http(settings: Settings, environment: Mapping[str, str]) -> RemoteCache:
-    from qnnbuild.remote.credentials import authorization
+    from qnnbuild.remote.credentials import credentials
     from qnnbuild.remote.http import HttpCache
 
     return HttpCache(
         settings.url,
         instance=settings.instance,
         timeout_s=settings.timeout_s,
-        authorization=authorization(settings.url, environment),
+        headers=credentials(settings.url, environment),
     )
 
 

@@ -21,8 +21,10 @@ LARGE = random.Random(7).randbytes(6 << 20) + bytes(4 << 20)
 FILES = {digest_bytes(data): data for data in (b"", b"small", b"another", LARGE)}
 
 
-def client(server: GrpcServer, *, timeout_s: float = 5, token: str | None = None) -> GrpcCache:
-    return GrpcCache(server.url, instance="main", timeout_s=timeout_s, authorization=token)
+def client(
+    server: GrpcServer, *, timeout_s: float = 5, headers: Mapping[str, str] | None = None
+) -> GrpcCache:
+    return GrpcCache(server.url, instance="main", timeout_s=timeout_s, headers=headers or {})
 
 
 def contents(files: Mapping[Digest, bytes]) -> list[Content]:
@@ -128,7 +130,17 @@ def test_a_stream_that_becomes_endless_is_cut(tmp_path: Path) -> None:
     assert failed[digest_bytes(LARGE)].startswith("more than the 10,485,760 bytes of ")
 
 
-@pytest.mark.parametrize("name", ["GetCapabilities", "GetActionResult", "Read", "BatchReadBlobs"])
+HANGING = (
+    "GetCapabilities",
+    "GetActionResult",
+    "Read",
+    "BatchReadBlobs",
+    "FindMissingBlobs",
+    "Write",
+)
+
+
+@pytest.mark.parametrize("name", HANGING)
 def test_a_server_that_hangs_is_not_waited_for(tmp_path: Path, name: str) -> None:
     with grpc_server(hangs={name}) as server:
         server.kept.update(FILES)
@@ -156,6 +168,8 @@ def test_errors_are_told_in_our_words(tmp_path: Path, code: Any, told: str) -> N
 
 def everything(cache: GrpcCache, folder: Path) -> None:
     cache.result("1" * 64, 5)
+    cache.missing({"1" * 64: 5})
+    cache.upload(contents({digest_bytes(LARGE): LARGE}))
     fetched(cache, folder, FILES)
 
 
@@ -174,8 +188,24 @@ def test_a_port_where_nobody_listens_is_told() -> None:
 
 def test_the_token_goes_along() -> None:
     with grpc_server() as server:
-        cache = client(server, token="Bearer abc")
+        cache = client(server, headers={"authorization": "Bearer abc"})
         result = cache.result("1" * 64, 5)
 
     assert result is None
     assert server.saw == {"Bearer abc"}
+
+
+def test_an_upload_ends_when_the_build_is_stopped() -> None:
+    class Stopped(io.BytesIO):
+        def read(self, size: int | None = -1) -> bytes:
+            if self.tell() > 1 << 20:
+                raise Trouble("the build was stopped")
+            return super().read(size)
+
+    digest = digest_bytes(LARGE)
+    with grpc_server() as server, pytest.raises(Trouble):
+        client(server).upload(
+            [Content(digest=digest, size=len(LARGE), opened=lambda: Stopped(LARGE))]
+        )
+
+    assert digest not in server.kept

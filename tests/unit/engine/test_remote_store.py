@@ -253,3 +253,15 @@ def test_troubles_of_an_upload_are_told_and_the_build_is_whole(world):
     assert [problem.message for problem in told] == [
         "the remote cache is not used any more: it is full"
     ]
+
+
+def test_what_is_on_its_way_ends_when_the_build_is_stopped(world):
+    told: list[Problem] = []
+    cache = FakeCache()
+    builder = world.open(FETCH, remote=using(cache, told, writes=True))
+    cache.before_upload = builder.cancel
+    make_all(builder)
+    builder.finish()
+
+    assert cache.asked == ["result", "missing", "upload"]
+    assert told == []

@@ -24,6 +24,7 @@ class FakeCache:
     asked: list[str] = field(default_factory=list)
     fails: Exception | None = None
     changes: Callable[[bytes], bytes] = bytes  # what it gives in place of contents
+    before_upload: Callable[[], None] = lambda: None
 
     def _hear(self, what: str) -> None:
         self.asked.append(what)
@@ -44,6 +45,7 @@ class FakeCache:
 
     def upload(self, contents: Iterable[Content]) -> None:
         self._hear("upload")
+        self.before_upload()
         for content in contents:
             with content.opened() as file:
                 self.contents[content.digest] = file.read()

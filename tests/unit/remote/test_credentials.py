@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from qnnbuild.remote.cache import Trouble
-from qnnbuild.remote.credentials import authorization
+from qnnbuild.remote.credentials import credentials
 
 TOKEN = "QNNBUILD_REMOTE_CACHE_TOKEN"
 
@@ -24,25 +24,25 @@ def netrc(tmp_path: Path) -> Path:
 def test_a_token_goes_before_netrc(netrc: Path) -> None:
     known = {TOKEN: " abc ", "NETRC": str(netrc)}
 
-    assert authorization("https://cache.example.com/x", known) == "Bearer abc"
+    assert credentials("https://cache.example.com/x", known) == {"authorization": "Bearer abc"}
 
 
 def test_netrc_knows_its_own_servers_only(netrc: Path) -> None:
     known = {"NETRC": str(netrc)}
     basic = "Basic " + b64encode(b"me:geheim").decode()
 
-    assert authorization("grpcs://cache.example.com:443", known) == basic
-    assert authorization("https://other.example.com", known) is None
+    assert credentials("grpcs://cache.example.com:443", known) == {"authorization": basic}
+    assert credentials("https://other.example.com", known) == {}
 
 
 def test_without_either_nobody_is_known(tmp_path: Path) -> None:
-    assert authorization("https://a.b", {"NETRC": str(tmp_path / "none")}) is None
+    assert credentials("https://a.b", {"NETRC": str(tmp_path / "none")}) == {}
 
 
 @pytest.mark.parametrize("token", ["gehe\nim", "geheimß"])
 def test_a_token_that_no_header_can_hold_is_told_without_it(token: str) -> None:
     with pytest.raises(Trouble) as caught:
-        authorization("https://a.b", {TOKEN: token})
+        credentials("https://a.b", {TOKEN: token})
 
     assert "gehe" not in str(caught.value)
 
@@ -50,6 +50,17 @@ def test_a_token_that_no_header_can_hold_is_told_without_it(token: str) -> None:
 def test_a_broken_netrc_is_told_without_its_lines(netrc: Path) -> None:
     netrc.write_text("machine x login me passwort geheim\n")
     with pytest.raises(Trouble) as caught:
-        authorization("https://a.b", {"NETRC": str(netrc)})
+        credentials("https://a.b", {"NETRC": str(netrc)})
 
     assert str(caught.value) == "netrc cannot be read"
+
+
+def test_a_server_s_own_header_takes_the_token_as_it_is() -> None:
+    known = {TOKEN: "abc", "QNNBUILD_REMOTE_CACHE_HEADER": "X-BuildBuddy-API-Key"}
+
+    assert credentials("grpcs://a.b", known) == {"x-buildbuddy-api-key": "abc"}
+
+
+def test_a_header_that_is_none_is_refused() -> None:
+    with pytest.raises(Trouble, match="QNNBUILD_REMOTE_CACHE_HEADER is no name of a header"):
+        credentials("grpcs://a.b", {TOKEN: "abc", "QNNBUILD_REMOTE_CACHE_HEADER": "a: b"})
