@@ -242,6 +242,16 @@ class RunOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
+class MeasuredBy:
+    """A package for QNN's CPU backend on this host, where an SDK measures the ranges of a graph."""
+
+    interface: str
+    library: str | None = None
+    xml: str | None = None
+    sources: tuple[str, ...] = ()  # in the place of `library`, with `xml`
+
+
+@dataclass(frozen=True, kw_only=True)
 class OpPackage:
     """An operator of the user's own, and the files that know it. All are files of the repo."""
 
@@ -251,6 +261,8 @@ class OpPackage:
     on_device: Mapping[str, str] = field(default_factory=dict)  # CPU or HTP → library
     xml: str | None = None  # the definition: names, inputs, outputs, types
     sources: tuple[str, ...] = ()  # patterns allowed
+    converter: str | None = None  # what tells an SDK's converter shapes: a library, or its source
+    measured_by: MeasuredBy | None = None
     built_with: str | None = None  # the SDK that builds `sources`; None: the graph's own toolchain
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from qnnbuild.errors import Problem
 from qnnbuild.model.recipe import Chip, Graph, Quantization
 from qnnbuild.toolchains.qairt_names import names_of
-from qnnbuild.toolchains.qairt_op_packages import converter_words
+from qnnbuild.toolchains.qairt_op_packages import converter_words, measuring_words
 from qnnbuild.toolchains.qairt_options import CONVERTER, Option, data, given, has
 
 INPUT_LIST = "input_list.txt"
@@ -57,7 +57,7 @@ def command(graph: Graph) -> tuple[str, ...]:
         if spec.layout is not None:
             words += ["--input_layout", name, spec.layout]
     options = options_said(data().sections[CONVERTER], given(graph, CONVERTER))
-    return (*words, *converter_words(graph), *options)
+    return (*words, *converter_words(graph), *measuring_words(graph), *options)
 
 
 def _measured(graph: Graph) -> Iterator[str]:
@@ -125,7 +125,7 @@ def precision_problems(
             yield Problem(
                 message=f"the SDK's converter makes no {graph.precision} of '{graph.name}'",
                 at=at,
-                hint="precision: fp16, or w8a16 with calibration",
+                hint=_instead(graph),
             )
         elif not chip.fp16:
             yield Problem(
@@ -142,6 +142,18 @@ def precision_problems(
         yield Problem(
             message=f"'{graph.name}' cannot be {graph.precision}: {message}", at=at, hint=hint
         )
+
+
+def _instead(graph: Graph) -> str:
+    """What to write where the tools have no such precision."""
+    if graph.auto_from:
+        return "toolchain: ort searches: write here what it has found, or precision: w8a16"
+    if graph.precision == "qdq":
+        return (
+            "options: {qairt: {route: ort-dlc}} compiles the quantizers of an ONNX file; or "
+            "precision: {weights: 8, activations: 16, encodings: file.json}"
+        )
+    return "precision: fp16, or w8a16 with calibration"
 
 
 def _refused(

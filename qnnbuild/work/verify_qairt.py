@@ -124,7 +124,7 @@ def write_inputs(
 
     The paths are relative, and so from wherever the tool runs: no path may have a blank in it.
     """
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)  # ./again may be run again
     lines = []
     for number, sample in enumerate(samples):
         words = []

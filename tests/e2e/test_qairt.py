@@ -214,8 +214,8 @@ def test_variants_share_a_binary_in_which_each_has_its_name(fresh: SdkRepo):
     }
     for one in graphs.values():
         assert one["context"]["graphs_in_binary"] == ["model_6", "model_10"]
-    libraries = sorted(path.name for path in (fresh.root / "build").rglob("*.so"))
-    assert libraries in ([], ["libmodel-10.so", "libmodel-6.so"])
+    libraries = {path.name for path in (fresh.root / "build").rglob("*.so")}
+    assert libraries == {"libmodel.so"}  # each variant's lies in a folder of its own
 
 
 def test_a_library_for_small_pages_is_refused_for_android(fresh: SdkRepo, tmp_path: Path):

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from qnnbuild.work.npz import Array, read_npz
-from tests.e2e.sdk_repo import SdkRepo, sdk_repo
-from tests.standin.lay_out import turn
+from tests.e2e.sdk_repo import SdkRepo, sdk_repo, spoilt
+from tests.standin.lay_out import HOST, turn
 
 pytestmark = pytest.mark.slow
 
@@ -160,6 +160,28 @@ def test_a_run_that_fails_is_told_with_its_last_lines_and_its_command(
     assert NET_RUN in " ".join(told.split())
     assert "LD_LIBRARY_PATH=" in told
     assert "recipes/sense.yaml:" in told
+
+
+@pytest.mark.parametrize(
+    ("add", "drop", "said"),
+    [
+        (["--model", "m.so"], [], "Exactly one of --model and --retrieve_context must be given"),
+        (["--input_list", "gone.txt"], [], "Cannot open input list file: gone.txt"),
+        ([], ["--input_list"], "Missing option: --input_list"),
+        (["--fast"], [], "Unused Arguments --fast"),
+    ],
+)
+def test_what_the_tool_refuses_is_told_in_its_own_words(
+    compiled: SdkRepo, add: list[str], drop: list[str], said: str
+):
+    tool = compiled.old / f"bin/{HOST}/qnn-net-run"
+    with spoilt(tool, add=add, drop=drop):
+        done = compiled.doit(VERIFY)
+
+    assert done.code == 4
+    assert "qnn-net-run failed with exit code 1" in done.out
+    assert said in done.out
+    assert f"qnnbuild shell {VERIFY}" in done.out
 
 
 def test_wrong_answers_do_not_ship_and_may_be_a_known_failure(tmp_path: Path):

@@ -191,6 +191,25 @@ def test_other_precisions_are_refused() -> None:
     assert said(graph("m", "w16a16"), "2.42") == []
 
 
+@pytest.mark.parametrize(
+    ("precision", "words", "hint"),
+    [
+        ("qdq", (), "options: {qairt: {route: ort-dlc}}"),
+        ("auto", ("w8a8", "w8a16"), "toolchain: ort searches"),
+        ("bf16", (), "precision: fp16, or w8a16 with calibration"),
+    ],
+)
+def test_what_the_tools_do_not_make_is_told_with_what_does(
+    precision: str, words: tuple[str, ...], hint: str
+) -> None:
+    one = Graph(name="m", source=FileSource(file="m.onnx"), precision=precision, auto_from=words)
+
+    (problem,) = precision_problems(one, NEW, "2.40")
+
+    assert problem.message == f"the SDK's converter makes no {precision} of 'm'"
+    assert hint in (problem.hint or "")
+
+
 def test_what_the_converter_says_otherwise_is_told_how() -> None:
     quantization = Quantization(weights=8, activations=16, method="entropy")
     one = Graph(
