@@ -53,6 +53,7 @@ def converter(graph: Graph, version: str) -> Work:
             "stem": dlc_name(graph),
             "argv": list(_converter_words(graph, version)),
             "relaid": sorted(_asked(graph, CONVERTER, "desired_input_layout")),
+            "loses": given(graph, CONVERTER).get("remove_unused_inputs") is True,
         },
         outputs=("model",),
     )

@@ -161,8 +161,9 @@ def turn(root: Path, name: str, value: Any) -> None:
     qnn-onnx-converter: "abrupt" (0, no files); qairt-converter: "no-dlc" (0, no file);
     qnn-context-binary-generator: "segfault" or "finalize" (err 1002); qnn-net-run: "segfault",
     "execution" (failure, and ends well), "nothing" (no results), "wrong" (other numbers), "short"
-    (files) or "unmarked" (native files by other names); context_limit_kb and
-    link_limit: smaller limits than 2 GB; soc_model_is_lost; prepares_differ (other bytes each
+    (files), "unmarked" (native files by other names) or "zeros" (for a graph out of a real DLC, of
+    which nothing can be computed); context_limit_kb and link_limit: smaller limits than 2 GB;
+    soc_model_is_lost; prepares_differ (other bytes each
     time); utility_keys: "other" (the JSON's doubtful places spelled the other way);
     system_has_libcxx (the compiled tools start without LD_LIBRARY_PATH).
     """

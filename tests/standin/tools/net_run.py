@@ -143,7 +143,8 @@ def _run(given: elf_args.Given, version: Release, root: Path) -> None:
         native = "use_native_input_files" in given.flags
         samples = input_list.read(Path(path), model.meta["inputs"], native=native, batches=True)
         for number, sample in enumerate(samples):
-            outputs = _inferred(model, sample)
+            known = "structure" in model.meta or how != "zeros"
+            outputs = _inferred(model, sample) if known else _zeros(model.meta)
             if how == "wrong":
                 outputs = {name: -value for name, value in outputs.items()}
             if how == "nothing":
@@ -194,6 +195,11 @@ def _inferred(model: Model, sample: input_list.Sample) -> dict[str, Any]:
         for tensor in model.meta["outputs"]:
             rows[tensor["name"]].append(_rounded(made[tensor["source"]], tensor))
     return {name: np.concatenate([np.atleast_1d(v) for v in value]) for name, value in rows.items()}
+
+
+def _zeros(meta: Meta) -> dict[str, Any]:
+    """Of a graph of which only the description is known, answers of the right size."""
+    return {t["name"]: np.zeros(t["dims"], np.float32) for t in meta["outputs"]}
 
 
 def _as_float(value: Any, tensor: Meta) -> Any:
