@@ -9,7 +9,9 @@ from __future__ import annotations
 import io
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO, TypeVar
@@ -61,6 +63,8 @@ class RemoteStore:
         self._is_off = settings is None or opened is None
         self._wrong = 0
         self._stopped = threading.Event()
+        self._coming = threading.Condition()
+        self._claims: set[Digest] = set()
         self._lock = threading.RLock()
         self._uploads: ThreadPoolExecutor | None = None
         self._shared: list[Future[None]] = []
@@ -79,7 +83,7 @@ class RemoteStore:
         record = self._tried(what, partial(self._find, action, key, parts))
         if record is None:
             return None
-        files = {d: s for d, s in files_of(record.outputs.values()) if not self.store.whole(d, s)}
+        files = self._absent(files_of(record.outputs.values()))
         if files.keys() & self._lost:
             return None
         self._elsewhere.update(files)
@@ -115,15 +119,34 @@ class RemoteStore:
 
         What is not to be had is remembered: it is no longer there for `has`.
         """
-        wanted = {digest: size for digest, size in files if not self.store.whole(digest, size)}
+        wanted = self._absent(files)
         if not wanted:
             return True
-        there = {digest: size for digest, size in wanted.items() if self.has(digest)}
-        if there and not self._is_off:
-            self._tried("what is needed", partial(self._fetch, there))
-        lost = {digest for digest, size in wanted.items() if not self.store.whole(digest, size)}
+        with self._claimed(wanted.keys()):
+            wanted = self._absent(wanted.items())
+            there = {digest: size for digest, size in wanted.items() if self.has(digest)}
+            if there and not self._is_off:
+                self._tried("what is needed", partial(self._fetch, there))
+            lost = self._absent(wanted.items()).keys()
         self._lost |= lost
         return not lost
+
+    def _absent(self, files: Iterable[tuple[Digest, int]]) -> dict[Digest, int]:
+        return {digest: size for digest, size in files if not self.store.whole(digest, size)}
+
+    @contextmanager
+    def _claimed(self, digests: AbstractSet[Digest]) -> Iterator[None]:
+        """For this thread alone: what several actions take is fetched once."""
+        with self._coming:
+            while digests & self._claims:
+                self._coming.wait()
+            self._claims |= digests
+        try:
+            yield
+        finally:
+            with self._coming:
+                self._claims -= digests
+                self._coming.notify_all()
 
     def _fetch(self, files: Files) -> None:
         with self.store.private() as folder:

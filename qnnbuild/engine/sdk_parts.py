@@ -77,5 +77,6 @@ PARTS: Mapping[str, Part] = {
         python=True,
     ),
     "op-package": BUILDS_PACKAGES,
+    "op-package/plain": replace(BUILDS_PACKAGES, hexagon=False),
     "op-package/aarch64-android": replace(BUILDS_PACKAGES, ndk=True),
 }

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from qnnbuild.errors import Problem, Span
 from qnnbuild.model.paths import path_of, paths_of
-from qnnbuild.model.recipe import OpPackage
+from qnnbuild.model.recipe import MeasuredBy, OpPackage
 from qnnbuild.text.nodes import ListNode, MappingNode, Node, ScalarNode
 
 KEY = "op_packages"
-PATHS = ("library", "xml")
+PATHS = ("library", "xml", "converter")
 
 
 def op_packages_of(node: Node | None, problems: list[Problem]) -> tuple[OpPackage, ...]:
@@ -48,10 +48,23 @@ def _package(item: MappingNode, problems: list[Problem]) -> OpPackage:
             for target, entry in (device.entries.items() if device else ())
         },
         sources=paths_of(item.get("sources"), problems),
+        converter=paths.get("converter"),
+        measured_by=_measured_by(item.mapping("measured_by"), problems),
         built_with=_text(item, "built_with") or None,
     )
     problems.extend(_unsayable(package, item))
     return package
+
+
+def _measured_by(node: MappingNode | None, problems: list[Problem]) -> MeasuredBy | None:
+    if node is None:
+        return None
+    return MeasuredBy(
+        interface=_text(node, "interface"),
+        library=path_of(node.get("library"), problems) if "library" in node else None,
+        xml=path_of(node.get("xml"), problems) if "xml" in node else None,
+        sources=paths_of(node.get("sources"), problems),
+    )
 
 
 def _unsayable(package: OpPackage, item: MappingNode) -> Iterator[Problem]:

@@ -9,7 +9,7 @@ from qnnbuild.errors import Span
 
 Scalar = str | int | float | bool
 
-DUMPS, ARCHIVES = "dumps", "archives"
+DUMPS, ARCHIVES, ON_DEVICE = "dumps", "archives", "on-device"
 """The folders below build/ that are no model's."""
 
 
@@ -194,6 +194,7 @@ class Verify:
     reference: tuple[str, ...] = ()  # recorded outputs of the original framework, .npz, patterns
     chips: tuple[str, ...] = ("generations",)
     bars: Bars = field(default_factory=Bars)  # of every output that `outputs` does not name
+    on_device: bool = field(default=False, compare=False)  # a folder that runs it on a phone
     by_precision: bool = field(default=False, compare=False)  # the recipe gives no bars
     outputs: Mapping[str, OutputBars] = field(default_factory=dict)
     metrics: tuple[Metric, ...] = ()
@@ -242,6 +243,16 @@ class RunOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
+class MeasuredBy:
+    """A package for QNN's CPU backend on this host, where an SDK measures the ranges of a graph."""
+
+    interface: str
+    library: str | None = None
+    xml: str | None = None
+    sources: tuple[str, ...] = ()  # in the place of `library`, with `xml`
+
+
+@dataclass(frozen=True, kw_only=True)
 class OpPackage:
     """An operator of the user's own, and the files that know it. All are files of the repo."""
 
@@ -251,6 +262,8 @@ class OpPackage:
     on_device: Mapping[str, str] = field(default_factory=dict)  # CPU or HTP → library
     xml: str | None = None  # the definition: names, inputs, outputs, types
     sources: tuple[str, ...] = ()  # patterns allowed
+    converter: str | None = None  # what tells an SDK's converter shapes: a library, or its source
+    measured_by: MeasuredBy | None = None
     built_with: str | None = None  # the SDK that builds `sources`; None: the graph's own toolchain
 
 

@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
-from qnnbuild.actions.action import Action
+from collections.abc import Mapping
+
+from qnnbuild.actions.action import Action, Input
 from qnnbuild.plans.names import Names, Use
 from qnnbuild.steps.dlc import lowered, unquantized
 from qnnbuild.toolchains.work import Toolchain
 
 
-def floats_of(names: Names, use: Use, toolchain: Toolchain, prepared: Action) -> Action | None:
-    """What convert quantizes."""
+def floats_of(
+    names: Names,
+    use: Use,
+    toolchain: Toolchain,
+    prepared: Action,
+    own: Mapping[str, Input],
+) -> Action | None:
+    """What convert quantizes. `own`: what the converter is told of operators of the user's own."""
     work = toolchain.unquantized(use.graph)
     if work is None:
         return None
     return names.shared(
         f"dlc/{use.base}",
         use,
-        lambda name: unquantized(use.target, use.graph, work, prepared=prepared.name, name=name),
+        lambda name: unquantized(
+            use.target, use.graph, work, prepared=prepared.name, own=own, name=name
+        ),
     )
 
 

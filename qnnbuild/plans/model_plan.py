@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from qnnbuild.actions.action import Action, OutputOf
+from qnnbuild.actions.action import Action, Input, OutputOf
 from qnnbuild.model.recipe import Chip, ExportSource, Graph, Source, Target
 from qnnbuild.plans.archived import Archived
 from qnnbuild.plans.contexts import Chain, Link, Wrapped, chains_of, fails, shipped_together
 from qnnbuild.plans.dlcs import floats_of, lowered_of
 from qnnbuild.plans.multi import MultiGraph, MultiGroup, multi_groups
 from qnnbuild.plans.names import Names, Use, source_of, unit_name, uses_of
-from qnnbuild.plans.op_packages import built_for_device, built_here
+from qnnbuild.plans.op_packages import Told, built_for_device, built_here
 from qnnbuild.plans.proof import Proof, verdict_name
 from qnnbuild.plans.samples import shown_samples
 from qnnbuild.plans.search import Search
@@ -92,6 +92,7 @@ class ModelPlan:
             yield from self._dumps(chain, toolchain)
             if proof.run_for(chain) is chain:
                 yield from proof.actions(chain, toolchain)
+            yield from proof.on_device(chain, toolchain)
 
     def _dumps(self, chain: Chain, toolchain: Toolchain) -> Iterator[Action]:
         """Those that the recipe lists, and the op trace that tells what the CPU runs."""
@@ -123,8 +124,12 @@ class ModelPlan:
         )
         calibrated = self._calibrated(use, prepared)
         toolchain = self.toolchains[use.target.toolchain]
-        floats = floats_of(self.names, use, toolchain, prepared)
-        converted = self._converted(use, prepared, calibrated, floats)
+        told = Told(self.names, use, self.toolchains)
+        self.before_convert += told.before
+        floats = floats_of(self.names, use, toolchain, prepared, told.converting)
+        converted = self._converted(
+            use, prepared, calibrated, floats, told.all if floats is None else told.measuring
+        )
         return Link(
             use=use,
             prepared=prepared,
@@ -192,7 +197,12 @@ class ModelPlan:
         return OutputOf(action=action.name, output=output)
 
     def _converted(
-        self, use: Use, prepared: Action, calibrated: str | None, floats: Action | None
+        self,
+        use: Use,
+        prepared: Action,
+        calibrated: str | None,
+        floats: Action | None,
+        own: Mapping[str, Input],
     ) -> Action:
         toolchain = self.toolchains[use.target.toolchain]
         if use.graph.auto_from and calibrated is not None:
@@ -210,19 +220,20 @@ class ModelPlan:
             found = search.converted()
             self.before_convert += search.actions
             return found
-        return self.names.shared(
-            f"convert/{use.base}+{use.graph.precision}",
-            use,
-            lambda name: convert(
+
+        def made(name: str) -> Action:
+            return convert(
                 use.target,
                 use.graph,
                 toolchain,
                 prepared.name,
                 calibrated=calibrated,
                 unquantized=floats.name if floats is not None else None,
+                own=own,
                 name=name,
-            ),
-        )
+            )
+
+        return self.names.shared(f"convert/{use.base}+{use.graph.precision}", use, made)
 
     def _judging(self, use: Use) -> Chip:
         """One chip for all that search the same: one that is known to work, where there is one."""

@@ -4,18 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from qnnbuild.actions.action import Action
+from qnnbuild.actions.action import Action, Input, OutputOf, SourceFiles
 from qnnbuild.errors import Problem
 from qnnbuild.model.recipe import Graph, Target
+from qnnbuild.model.sdks import is_sdk
 from qnnbuild.plans.names import Names, Use
 from qnnbuild.steps.op_packages import op_package, skeleton
 from qnnbuild.toolchains.own_packages import (
+    CONVERTS,
     HERE,
+    MEASURES,
     Built,
     PackageBuilder,
     built_packages,
+    measuring_packages,
     place,
     targets_for,
+)
+from qnnbuild.toolchains.qairt_op_packages import (
+    converter_input,
+    converter_libraries,
+    measuring_input,
+    measuring_libraries,
 )
 from qnnbuild.toolchains.work import Toolchain
 
@@ -62,6 +72,42 @@ def built_for_device(
             yield action
 
 
+class Told:
+    """What an SDK's converter and quantizer take of operators of the user's own, as inputs."""
+
+    def __init__(self, names: Names, use: Use, toolchains: Mapping[str, Toolchain]) -> None:
+        self.before: list[Action] = []  # what builds some of it
+        self.converting: dict[str, Input] = {}
+        self.measuring: dict[str, Input] = {}
+        graph, own = use.graph, use.target.toolchain
+        if not is_sdk(own) or not graph.op_packages:
+            return
+        definitions = tuple(dict.fromkeys(p.xml for p in graph.op_packages if p.xml))
+        for name, files, into in (
+            ("definitions", definitions, self.converting),
+            ("converter", converter_libraries(graph), self.converting),
+            ("measuring", measuring_libraries(graph), self.measuring),
+        ):
+            if files:
+                into[name] = SourceFiles(patterns=files)
+        for package in built_packages(graph, own):
+            if package.converter:
+                actions = list(_built(names, use, toolchains, package, CONVERTS))
+                self.converting[converter_input(package)] = self._library(actions)
+        for package in measuring_packages(graph, own) if graph.calibration is not None else ():
+            actions = list(_built(names, use, toolchains, package, MEASURES))
+            self.measuring[measuring_input(package)] = self._library(actions)
+
+    @property
+    def all(self) -> dict[str, Input]:
+        """For a converter that measures itself."""
+        return {**self.converting, **self.measuring}
+
+    def _library(self, actions: Sequence[Action]) -> OutputOf:
+        self.before += actions
+        return OutputOf(action=actions[-1].name, output="library")
+
+
 def _built(
     names: Names, use: Use, toolchains: Mapping[str, Toolchain], package: Built, wanted: str
 ) -> Iterator[Action]:
@@ -81,6 +127,7 @@ def _built(
             use.graph,
             builder.built(package, wanted),
             package,
+            wanted,
             made_of=made_of.name,
             name=name,
         ),

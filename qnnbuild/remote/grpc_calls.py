@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -11,15 +10,10 @@ from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
+import grpc
+
 from qnnbuild.remote import reapi_pb2
 from qnnbuild.remote.cache import Trouble
-
-# the library would say on stderr what we tell in our own words, and it is not to take part in the
-# forks of a build, whose children start programs of their own at once
-os.environ.setdefault("GRPC_VERBOSITY", "NONE")
-os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
-
-import grpc
 
 LARGEST_MESSAGE = 32 << 20
 REAPI = "build.bazel.remote.execution.v2"

@@ -5,6 +5,7 @@ Credentials are those of each service's own tools: AWS_…, GOOGLE_APPLICATION_C
 
 from __future__ import annotations
 
+import logging
 import shutil
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
@@ -27,6 +28,9 @@ from qnnbuild.remote.cache import (
     several,
 )
 
+TALKATIVE = ("adlfs", "aiobotocore", "azure", "botocore", "fsspec", "gcsfs", "s3fs")
+"""Libraries that would print warnings of their own, with addresses in them, beside ours."""
+
 PART = 1 << 22
 AT_ONCE = 8 << 20
 """Up to this many bytes go in one request, and are there as a whole or not at all."""
@@ -34,6 +38,8 @@ AT_ONCE = 8 << 20
 
 class ObjectCache:
     def __init__(self, url: str, *, folder: str, timeout_s: float) -> None:
+        for name in TALKATIVE:
+            logging.getLogger(name).addHandler(logging.NullHandler())
         scheme = urlsplit(url).scheme
         self._is_local = scheme == "file"
         with _in_words():

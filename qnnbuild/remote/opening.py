@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 
 from qnnbuild.model.remote_cache import RemoteCache as Settings
@@ -27,6 +28,10 @@ EXTRAS = {"s3": "s3", "gs": "gcs", "az": "azure"}
 
 
 def _grpc(settings: Settings, environment: Mapping[str, str]) -> RemoteCache:
+    # read when it is imported: it would say on stderr what we tell in our own words, and is not to
+    # take part in the forks of a build, whose children start programs of their own at once
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")
+    os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
     from qnnbuild.remote.credentials import credentials
     from qnnbuild.remote.grpc_cache import GrpcCache
 

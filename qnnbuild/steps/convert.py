@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from qnnbuild.actions.action import Action, Input, OutputOf, SourceFiles
 from qnnbuild.model.recipe import Graph, Target
-from qnnbuild.model.sdks import is_sdk
 from qnnbuild.toolchains.work import Toolchain
 
 
@@ -16,11 +17,13 @@ def convert(
     *,
     calibrated: str | None = None,
     unquantized: str | None = None,
+    own: Mapping[str, Input] | None = None,
     name: str,
 ) -> Action:
     """Others are names of actions; `calibrated` is for quantizing only.
 
-    `unquantized` has converted already, with the encodings: what it made is quantized.
+    `unquantized` has converted already, with the encodings: what it made is quantized. `own`: what
+    the converter is told of operators of the user's own.
     """
     work = toolchain.convert(graph)
     inputs: dict[str, Input] = {"model": OutputOf(action=unquantized or prepared, output="model")}
@@ -31,8 +34,7 @@ def convert(
         inputs["encodings"] = SourceFiles(patterns=(quantization.encodings,))
     if quantization is not None and (quantization.sixteen_bit_nodes or quantization.float_nodes):
         inputs["names"] = OutputOf(action=prepared, output="names")  # patterns are in users' names
-    if is_sdk(target.toolchain) and (definitions := _definitions(graph)):
-        inputs["definitions"] = SourceFiles(patterns=definitions)
+    inputs |= own or {}
     return Action(
         name=name,
         step="convert",
@@ -49,8 +51,3 @@ def convert(
         group=target.model,
         about=f"{graph.name} as {graph.precision}",
     )
-
-
-def _definitions(graph: Graph) -> tuple[str, ...]:
-    """The XML of operators of the user's own, without which the SDK's converter refuses them."""
-    return tuple(dict.fromkeys(package.xml for package in graph.op_packages if package.xml))

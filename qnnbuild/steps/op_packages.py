@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from qnnbuild.actions.action import Action, OutputOf, SourceFiles
 from qnnbuild.errors import Span
 from qnnbuild.model.recipe import Graph, Target
-from qnnbuild.toolchains.own_packages import Built
+from qnnbuild.toolchains.own_packages import CONVERTS, Built
 from qnnbuild.toolchains.work import Toolchain, Work
 
 
@@ -75,9 +75,16 @@ def skeleton(target: Target, graph: Graph, work: Work, package: Built, name: str
 
 
 def op_package(
-    target: Target, graph: Graph, work: Work, package: Built, *, made_of: str, name: str
+    target: Target,
+    graph: Graph,
+    work: Work,
+    package: Built,
+    wanted: str,
+    *,
+    made_of: str,
+    name: str,
 ) -> Action:
-    """The package for one system; `made_of` is the action that has its skeleton."""
+    """What make calls `wanted`; `made_of` is the action that has the package's skeleton."""
     return Action(
         name=name,
         step="op-package",
@@ -85,7 +92,7 @@ def op_package(
         params=work.params,
         inputs={
             "skeleton": OutputOf(action=made_of, output="skeleton"),
-            "sources": SourceFiles(patterns=package.sources),
+            "sources": SourceFiles(patterns=_sources(package, wanted)),
         },
         outputs=work.outputs,
         tools=work.tools,
@@ -93,13 +100,19 @@ def op_package(
         deadline_s=graph.deadline_s,
         places={**_places(graph), **_said(graph, package, "sources")},
         group=target.model,
-        about=f"{package.stem} by make {work.params['target']}",
+        about=f"{package.stem} by make {wanted}",
     )
+
+
+def _sources(package: Built, wanted: str) -> tuple[str, ...]:
+    if wanted == CONVERTS and package.converter is not None:
+        return (package.converter,)
+    return package.sources
 
 
 def _said(graph: Graph, package: Built, key: str) -> dict[str, Span]:
     """An input is called like the key that names it."""
-    at = graph.places.get(f"op_packages.{package.ops[0]}.{key}")
+    at = graph.places.get(f"{package.at}.{key}")
     return {} if at is None else {key: at}
 
 

@@ -16,6 +16,7 @@ from qnnbuild.model.recipe import Graph, OpPackage
 from qnnbuild.toolchains.own_packages import (
     DEVICE_TARGETS,
     TARGET_HERE,
+    comparison_problems,
     file_here,
     name_problems,
     on_device,
@@ -112,11 +113,4 @@ def _nothing_computes_it(graph: Graph) -> Iterator[Problem]:
             at=graph.places.get("precision", at),
             hint="precision: fp16, or qdq for a model that you have quantized yourself",
         )
-    if graph.verify.chips != ("none",) and not graph.verify.reference:
-        yield Problem(
-            message=f"'{graph.name}' has nothing to be compared with: the CPU does not "
-            f"know {names}",
-            at=at,
-            hint="verify: {inputs: …, reference: …} with recorded answers, or verify: "
-            "{chips: none}",
-        )
+    yield from comparison_problems(graph)

@@ -9,7 +9,7 @@ from typing import Protocol, runtime_checkable
 
 from qnnbuild.digest import Json
 from qnnbuild.errors import Problem, Span
-from qnnbuild.model.recipe import Graph, OpPackage
+from qnnbuild.model.recipe import Graph, MeasuredBy, OpPackage
 from qnnbuild.toolchains.work import Work
 
 TARGET_HERE = "CPU"
@@ -21,6 +21,9 @@ DEVICE_FOLDER = "op_packages"
 HERE, ANDROID = "htp_x86", "htp_aarch64"
 """What make is asked for: what compiles on this host, and what registers a package on a device."""
 
+MEASURES, CONVERTS = "all_x86", "converter"
+"""What the SDK measures with, and what tells its converter shapes (make cpu, in its own folder)."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Built:
@@ -31,6 +34,13 @@ class Built:
     ops: tuple[str, ...]
     sources: tuple[str, ...]
     toolchain: str  # the one that builds it
+    converter: str | None = None  # the source of what tells the converter shapes
+    measures: bool = False  # for QNN's CPU backend
+
+    @property
+    def at(self) -> str:
+        """The place that says it."""
+        return f"op_packages.{self.ops[0]}" + (".measured_by" if self.measures else "")
 
     @property
     def stem(self) -> str:
@@ -94,9 +104,34 @@ def built_packages(graph: Graph, toolchain: str) -> list[Built]:
             ops=tuple(package.op for package in some),
             sources=tuple(dict.fromkeys(file for package in some for file in package.sources)),
             toolchain=some[0].built_with or toolchain,
+            converter=next((p.converter for p in some if is_source(p.converter)), None),
         )
         for xml, some in by_xml.items()
     ]
+
+
+def measuring_packages(graph: Graph, toolchain: str) -> list[Built]:
+    """The same of those for QNN's CPU backend, which `toolchain` measures with."""
+    by_xml: dict[str, list[tuple[str, MeasuredBy]]] = {}
+    for package in graph.op_packages:
+        by = package.measured_by
+        if by is not None and by.sources and by.xml is not None:
+            by_xml.setdefault(by.xml, []).append((package.op, by))
+    return [
+        Built(
+            xml=xml,
+            interface=some[0][1].interface,
+            ops=tuple(op for op, _ in some),
+            sources=tuple(dict.fromkeys(file for _, by in some for file in by.sources)),
+            toolchain=toolchain,
+            measures=True,
+        )
+        for xml, some in by_xml.items()
+    ]
+
+
+def is_source(file: str | None) -> bool:
+    return PurePosixPath(file or "").suffix in (".cpp", ".cc", ".cxx")
 
 
 def targets_for(arch: int) -> tuple[str, ...]:
@@ -162,6 +197,19 @@ def source_problems(graph: Graph) -> Iterator[Problem]:
                 facts=(("xml", package.xml),),
                 hint="all operators of one XML are in one package, which has one function",
             )
+
+
+def comparison_problems(graph: Graph) -> Iterator[Problem]:
+    """ONNX Runtime's CPU, which all is compared with, has no such operator."""
+    names = ", ".join(package.op for package in graph.op_packages)
+    if names and graph.verify.chips != ("none",) and not graph.verify.reference:
+        yield Problem(
+            message=f"'{graph.name}' has nothing to be compared with: the CPU does not "
+            f"know {names}",
+            at=graph.places.get("op_packages", graph.places.get("graph")),
+            hint="verify: {inputs: …, reference: …} with recorded answers, or verify: "
+            "{chips: none}",
+        )
 
 
 def name_problems(graph: Graph) -> Iterator[Problem]:

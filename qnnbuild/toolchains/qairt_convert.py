@@ -9,7 +9,7 @@ from typing import Any
 from qnnbuild.errors import Problem
 from qnnbuild.model.recipe import Chip, Graph, Quantization
 from qnnbuild.toolchains.qairt_names import names_of
-from qnnbuild.toolchains.qairt_op_packages import converter_words
+from qnnbuild.toolchains.qairt_op_packages import converter_words, measuring_words
 from qnnbuild.toolchains.qairt_options import CONVERTER, Option, data, given, has
 
 INPUT_LIST = "input_list.txt"
@@ -57,7 +57,7 @@ def command(graph: Graph) -> tuple[str, ...]:
         if spec.layout is not None:
             words += ["--input_layout", name, spec.layout]
     options = options_said(data().sections[CONVERTER], given(graph, CONVERTER))
-    return (*words, *converter_words(graph), *options)
+    return (*words, *converter_words(graph), *measuring_words(graph), *options)
 
 
 def _measured(graph: Graph) -> Iterator[str]:

@@ -17,6 +17,7 @@ from qnnbuild.toolchains.ort_option_checks import option_problems as ort_option_
 from qnnbuild.toolchains.ort_precisions import precision_problems as ort_precision_problems
 from qnnbuild.toolchains.qairt_convert import INPUT_LIST, options_said, precision_problems
 from qnnbuild.toolchains.qairt_names import names_of
+from qnnbuild.toolchains.qairt_op_packages import converter_words, measuring_words
 from qnnbuild.toolchains.qairt_options import CONVERTER, SET_BY, given
 from qnnbuild.toolchains.qairt_routes import (
     CPP,
@@ -52,6 +53,7 @@ def converter(graph: Graph, version: str) -> Work:
             "stem": dlc_name(graph),
             "argv": list(_converter_words(graph, version)),
             "relaid": sorted(_asked(graph, CONVERTER, "desired_input_layout")),
+            "loses": given(graph, CONVERTER).get("remove_unused_inputs") is True,
         },
         outputs=("model",),
     )
@@ -101,6 +103,7 @@ def _converter_words(graph: Graph, version: str) -> Iterator[str]:
         yield from ("--quantization_overrides", "{encodings}")
     if quantization is None and graph.precision == "fp16":
         yield from ("--float_bitwidth", "16")
+    yield from converter_words(graph)
     yield from _options(graph, CONVERTER, version)
 
 
@@ -114,6 +117,7 @@ def _quantizer_words(graph: Graph, version: str) -> Iterator[str]:
     yield from ("--act_bitwidth", str(quantization.activations))
     yield from ("--weights_bitwidth", str(quantization.weights))
     yield from ("--bias_bitwidth", str(quantization.bias))
+    yield from measuring_words(graph)
     yield from _options(graph, QUANTIZER, version)
 
 
@@ -131,11 +135,12 @@ def _asked(graph: Graph, part: str, option: str) -> Sequence[str]:
 def dlc_problems(graph: Graph, chip: Chip, version: str) -> Iterator[Problem]:
     """What keeps the graph from its route."""
     route = route_of(graph)
-    if route != CPP and graph.op_packages:
+    if route == ORT_DLC and graph.op_packages:
         yield Problem(
-            message=f"operators of your own do not go through a DLC, as '{graph.name}' does",
+            message="operators of your own do not go through the plugin's DLC: its IR backend "
+            "registers no packages",
             at=graph.places.get("op_packages", graph.places.get("graph")),
-            hint="options: {qairt: {route: cpp}}, which is the usual one",
+            hint=f"options: {{qairt: {{route: {DLC}}}}}, or {CPP}, which is the usual one",
         )
     if route == CPP:
         yield from precision_problems(graph, chip, version)

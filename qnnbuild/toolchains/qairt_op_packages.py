@@ -13,13 +13,19 @@ from qnnbuild.model.recipe import Graph, OpPackage
 from qnnbuild.model.sdks import Sdk
 from qnnbuild.toolchains.own_packages import (
     ANDROID,
+    CONVERTS,
     DEVICE_FOLDER,
     DEVICE_TARGETS,
     HERE,
+    MEASURES,
     TARGET_HERE,
     Built,
     built_file,
+    built_packages,
+    comparison_problems,
     file_here,
+    is_source,
+    measuring_packages,
     name_problems,
     on_device,
     place,
@@ -27,14 +33,26 @@ from qnnbuild.toolchains.own_packages import (
 )
 from qnnbuild.toolchains.work import Work
 
-BUILDS = {HERE: "op-package", ANDROID: "op-package/aarch64-android"}
+BUILDS = {
+    HERE: "op-package",
+    ANDROID: "op-package/aarch64-android",
+    MEASURES: "op-package/plain",
+    CONVERTS: "op-package/plain",
+}
 """What is made → the part of the SDK that counts; for the Hexagon what counts on this host."""
+
+CONVERTER_FILE = "libConverterOpPackage.so"
 
 
 def skeleton_work(sdk: Sdk, built: Built, tool: str) -> Work:
     return Work(
         call="qnnbuild.work.qairt_skeleton:skeleton",
-        params={"xml": built.xml, "ops": list(built.ops)},
+        params={
+            "xml": built.xml,
+            "ops": list(built.ops),
+            "at": built.at,
+            **({"converter": True} if built.converter else {}),
+        },
         outputs=("skeleton",),
         tools=(f"{tool}/skeleton",),
         passes=(sdk.variable,),
@@ -43,22 +61,29 @@ def skeleton_work(sdk: Sdk, built: Built, tool: str) -> Work:
 
 def built_work(sdk: Sdk, built: Built, target: str, tool: str) -> Work:
     """`target` is what make is asked for."""
-    file = built_file(built.stem)
-    if target != HERE:
-        folder = "cpu" if target == ANDROID else "htp"
-        file = f"{DEVICE_FOLDER}/{folder}/{file}"
+    kind = "converter" if target == CONVERTS else "build"
     return Work(
-        call="qnnbuild.work.qairt_op_package:build",
+        call=f"qnnbuild.work.qairt_op_package:{kind}",
         params={
             "target": target,
             "ops": list(built.ops),
+            "at": built.at,
             "interface": built.interface,
-            "file": file,
+            "file": file_of(built.stem, target),
         },
         outputs=("library",),
         tools=(f"{tool}/{BUILDS.get(target, BUILDS[HERE])}", "package:pyelftools"),
         passes=(sdk.variable,),
     )
+
+
+def file_of(stem: str, target: str) -> str:
+    """The place of what make built: for a device as it lies in a bundle."""
+    if target in (HERE, MEASURES, CONVERTS):
+        plain = {MEASURES: f"lib{stem}.so", CONVERTS: CONVERTER_FILE}
+        return plain.get(target, built_file(stem))
+    folder = "cpu" if target == ANDROID else "htp"
+    return f"{DEVICE_FOLDER}/{folder}/{built_file(stem)}"
 
 
 def building_problems(sdk: Sdk, graph: Graph, built: Built) -> Iterator[Problem]:
@@ -83,14 +108,36 @@ def op_package_problems(graph: Graph, name: str) -> Iterator[Problem]:
         yield from _incomplete(graph, package, name)
     yield from source_problems(graph)
     yield from name_problems(graph)
-    if graph.op_packages and graph.calibration is not None:
-        names = ", ".join(package.op for package in graph.op_packages)
+    yield from comparison_problems(graph)
+    for package in graph.op_packages:
+        yield from _not_measured(graph, package)
+        yield from _no_converter(graph, package)
+
+
+def _not_measured(graph: Graph, package: OpPackage) -> Iterator[Problem]:
+    by, at = package.measured_by, place(graph, package, "measured_by")
+    if by is None and graph.calibration is not None:
         yield Problem(
             message=f"'{graph.name}' cannot be measured: that runs on QNN's CPU backend, for which "
-            f"the packages of {names} are not",
-            at=graph.places.get("precision", graph.places.get("op_packages")),
-            hint="precision: fp16, or {weights: 8, activations: 16, encodings: file.json} without "
-            "calibration:",
+            f"'{package.op}' has no package",
+            at=graph.places.get("precision", place(graph, package)),
+            hint="measured_by: {interface: …, library: the package built for it (make all_x86)}, "
+            "or precision: fp16",
+        )
+    elif by is not None and (by.library is None) == (not by.sources or by.xml is None):
+        yield Problem(
+            message=f"'{package.op}' is measured by a library, or by sources with their xml",
+            at=at,
+            hint="measured_by: {interface: …, library: …}, or {interface: …, xml: …, sources: …}",
+        )
+
+
+def _no_converter(graph: Graph, package: OpPackage) -> Iterator[Problem]:
+    if is_source(package.converter) and not package.sources:
+        yield Problem(
+            message=f"'{package.converter}' is a source, and nothing builds it without sources:",
+            at=place(graph, package, "converter"),
+            hint="converter: libConverterOpPackage.so (make cpu), or sources: beside it",
         )
 
 
@@ -129,11 +176,53 @@ def _incomplete(graph: Graph, package: OpPackage, name: str) -> Iterator[Problem
 
 
 def converter_words(graph: Graph) -> Iterator[str]:
-    """The definitions, each once; they are the input "definitions"."""
+    """What tells a converter of the operators: definitions, and libraries that know shapes."""
     files = dict.fromkeys(package.xml for package in graph.op_packages if package.xml)
     if files:
         yield "--op_package_config"
         yield from (f"{{in.definitions}}/{file}" for file in files)
+    given = converter_libraries(graph)
+    libraries = [f"{{in.converter}}/{file}" for file in given]
+    libraries += [
+        f"{{in.{converter_input(built)}}}/{CONVERTER_FILE}"
+        for built in built_packages(graph, "")
+        if built.converter
+    ]
+    if libraries:
+        yield from ("--converter_op_package_lib", ",".join(libraries))
+
+
+def measuring_words(graph: Graph) -> Iterator[str]:
+    """What the graph runs with where ranges are measured."""
+    if graph.calibration is None:
+        return
+    by = [package.measured_by for package in graph.op_packages if package.measured_by]
+    entries = [f"{{in.measuring}}/{one.library}:{one.interface}" for one in by if one.library]
+    entries += [
+        f"{{in.{measuring_input(built)}}}/{file_of(built.stem, MEASURES)}:{built.interface}"
+        for built in measuring_packages(graph, "")
+    ]
+    if entries:
+        yield from ("--op_package_lib", ",".join(dict.fromkeys(entries)))
+
+
+def converter_libraries(graph: Graph) -> tuple[str, ...]:
+    """Those that come built, files of the repo."""
+    files = (p.converter for p in graph.op_packages if not is_source(p.converter))
+    return tuple(dict.fromkeys(file for file in files if file))
+
+
+def measuring_libraries(graph: Graph) -> tuple[str, ...]:
+    by = (package.measured_by for package in graph.op_packages if graph.calibration is not None)
+    return tuple(dict.fromkeys(one.library for one in by if one is not None and one.library))
+
+
+def converter_input(built: Built) -> str:
+    return f"converter-{built.stem}"
+
+
+def measuring_input(built: Built) -> str:
+    return f"measuring-{built.stem}"
 
 
 def registered_here(graphs: Mapping[str, Graph]) -> str:

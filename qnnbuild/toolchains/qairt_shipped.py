@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,7 +14,7 @@ from qnnbuild.toolchains.qairt_convert import command
 from qnnbuild.toolchains.qairt_names import names_of
 from qnnbuild.toolchains.qairt_routes import DLC, ORT_DLC, route_of
 
-FOLDERS = ("{in.model}/", "{out.model}/", "{in.definitions}/")
+FOLDER = re.compile(r"\{(in|out)\.[^}]*\}/")
 
 
 def sdk_part(graph: Graph, toolchain: str) -> dict[str, Json]:
@@ -37,6 +38,4 @@ def _plain(words: Any) -> list[Json]:
 
 
 def _file(word: str) -> str:
-    for folder in FOLDERS:
-        word = word.removeprefix(folder)
-    return word.removeprefix("{").removesuffix("}")
+    return FOLDER.sub("", word).removeprefix("{").removesuffix("}")

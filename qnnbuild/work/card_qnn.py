@@ -156,16 +156,27 @@ def _builds(manifest: Manifest) -> list[str]:
     return list(found)
 
 
+def _systems(manifest: Manifest) -> list[str]:
+    """Of devices that there are libraries for, as the SDK calls them."""
+    several = (graph.get("libraries", {}) for graph in manifest["graphs"].values())
+    return list(
+        dict.fromkeys(
+            one["system"] for each in several for name, one in each.items() if name != HOST
+        )
+    )
+
+
 def _files(manifest: Manifest) -> Iterator[list[str]]:
-    android = "`lib/aarch64-android`"
+    systems = _systems(manifest) or ["aarch64-android"]
+    device = " or ".join(f"`lib/{system}`" for system in systems)
     archs = sorted({chip["arch"] for chip in manifest["chips"]})
-    yield ["`libQnnHtp.so`", android, "the backend"]
-    yield ["`libQnnSystem.so`", android, "reads binaries"]
+    yield ["`libQnnHtp.so`", device, "the backend"]
+    yield ["`libQnnSystem.so`", device, "reads binaries"]
     if not archs:
-        yield ["`libQnnHtpPrepare.so`", android, "compiles a library's graph on the device"]
+        yield ["`libQnnHtpPrepare.so`", device, "compiles a library's graph on the device"]
     for arch in archs or ["NN"]:
         what = "of this HTP" if archs else "of the chip's HTP, whose version NN is"
-        yield [f"`libQnnHtpV{arch}Stub.so`", android, f"the app's side {what}"]
+        yield [f"`libQnnHtpV{arch}Stub.so`", device, f"the app's side {what}"]
         folder = f"`lib/hexagon-v{arch}/unsigned`"
         yield [f"`libQnnHtpV{arch}Skel.so`", folder, f"the DSP's side {what}"]
 
@@ -210,8 +221,8 @@ def _runnable(manifest: Manifest) -> Iterator[tuple[str, str]]:
         if "libraries" not in graph:
             yield from ((one, "--retrieve_context") for one in graph["files"] if _is_binary(one))
         elif graph["libraries"]:
-            files = [one["file"] for one in graph["libraries"].values()]
-            chosen = next((file for file in files if "android" in file), files[0])
+            files = {name: one["file"] for name, one in graph["libraries"].items()}
+            chosen = next((f for name, f in files.items() if name != HOST), files.get(HOST, ""))
             yield chosen.rpartition("/")[2] if len(files) > 1 else chosen, "--model"
 
 

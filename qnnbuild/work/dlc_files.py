@@ -37,12 +37,17 @@ def read(path: Path) -> DlcFacts:
         return read_dlc(memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)))
 
 
-def graph_in(path: Path) -> GraphFacts:
-    """Its only graph. Raises FormatError."""
+def graph_in(path: Path) -> GraphFacts | None:
+    """Its only graph; None of a form that is not known, as other versions may write it.
+
+    Raises FormatError.
+    """
     facts = read(path)
-    if len(facts.graphs) != 1:
-        raise FormatError("; ".join(facts.notes) or f"it holds {len(facts.graphs)} graphs, not one")
-    return facts.graphs[0]
+    if len(facts.graphs) == 1:
+        return facts.graphs[0]
+    if facts.notes and not facts.graphs:
+        return None
+    raise FormatError(f"it holds {len(facts.graphs)} graphs, not one")
 
 
 def made_by(facts: DlcFacts) -> str | None:

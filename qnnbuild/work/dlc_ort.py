@@ -51,6 +51,8 @@ def dlc(run: Run) -> None:
         graph = graph_in(path)
     except FormatError as error:
         raise not_good(f"{path.name} is not whole: {error}") from None
+    if graph is None:
+        raise not_good(f"the plugin wrote {path.name} in a form that is not known")
     _check_borders(graph, borders)
 
 

@@ -100,14 +100,19 @@ def _graph(
         # what an app gives the runtime: options of the provider, the session, each run, and dynamic
         "run": graph["run"],
         **told_of(graph),
-        # of Qualcomm's SDK: the graph's name in the binary, and the converter's words
-        **({"sdk": graph["sdk"]} if "sdk" in graph else {}),
+        # of Qualcomm's SDK: the graph's name in the binary, and the words of its tools
+        **({"sdk": {**graph["sdk"], **_name_in(facts)}} if "sdk" in graph else {}),
         "on_cpu": _on_cpu(facts),
         "on_cpu_differs": list(facts.on_cpu_differs),
         "context": dict(facts.facts),
         "prepared": graph["prepared"],
         "compiled": graph["compiled"],
     }
+
+
+def _name_in(facts: GraphFacts) -> dict[str, Any]:
+    """As it was read out of the binary: with a DLC the plugin may have chosen it."""
+    return {"graph": facts.facts["graph"]} if "graph" in facts.facts else {}
 
 
 def _worst(facts: GraphFacts) -> dict[str, Any] | None:

@@ -28,7 +28,8 @@ CONVERTER, QUANTIZER = "qairt-converter", "qairt-quantizer"
 def convert(run: Run) -> None:
     """Inputs "model" (ONNX), and "encodings" where the recipe has them → output "model".
 
-    `params`: stem, argv (the converter's words), relaid (inputs that get another layout).
+    `params`: stem, argv (the converter's words), relaid (inputs that get another layout), loses
+    (whether inputs that nothing reads go).
     """
     sdk = sdk_here()
     argv = list(run.params["argv"])
@@ -37,8 +38,17 @@ def convert(run: Run) -> None:
         argv[argv.index(ENCODINGS)] = file.as_posix()
     ended = run_tool(run, sdk, [*_tool(CONVERTER), *argv])
     graph = _looked_at(run, sdk, ended, CONVERTER)
-    for one in inputs_of(run.inputs["model"] / "model.onnx"):
-        tensor = _in_dlc(one.name, graph, ended)
+    for one in inputs_of(run.inputs["model"] / "model.onnx") if graph is not None else ():
+        assert graph is not None
+        tensor = _in_dlc(one.name, graph)
+        if tensor is None and run.params["loses"]:
+            continue
+        if tensor is None:
+            raise ended.failure(
+                f"the converted graph has no input '{one.name}'",
+                facts=[("it has", ", ".join(found.name for found in graph.inputs) or "none")],
+                place=f"inputs.{one.name}",
+            )
         if one.name not in run.params["relaid"] and tensor.shape != one.shape:
             raise ended.failure(
                 f"the converter gave the input '{one.name}' other sizes",
@@ -54,41 +64,45 @@ def quantize(run: Run) -> None:
     """
     sdk = sdk_here()
     before = _graph_of(run.inputs["model"] / run.params["dlc"])
-    count = write_samples(run.inputs["feeds"], before) if "feeds" in run.inputs else 0
+    count = 0
+    if "feeds" in run.inputs:
+        count = write_samples(run.inputs["feeds"], before.inputs if before else None)
     ended = run_tool(run, sdk, [*_tool(QUANTIZER), *run.params["argv"]])
     after = _looked_at(run, sdk, ended, QUANTIZER)
-    if not run.params["keeps_types"] and _types(before) == _types(after):
+    known = before is not None and after is not None
+    if known and not run.params["keeps_types"] and _types(before) == _types(after):
         run.warn(
             f"{QUANTIZER} left the types of all inputs and outputs as they were", place="precision"
         )
     told = {
         "by": QUANTIZER,
         "samples": count,
-        "inputs": {one.name: one.dtype for one in after.inputs},
-        "outputs": {one.name: one.dtype for one in after.outputs},
+        "types": _types(after),
         "compared": "the SDK's quantizer gives no model that the CPU could run",
     }
     text = json.dumps(told, indent=1, sort_keys=True)
     (run.outputs["quantization"] / "quantization.json").write_text(text + "\n", encoding="utf-8")
 
 
-def write_samples(feeds: Path, graph: GraphFacts) -> int:
+def write_samples(feeds: Path, inputs: Sequence[TensorFacts] | None) -> int:
     """Raw files as the DLC has its inputs, and the list of them; how many samples there are.
 
-    Several inputs are named: nobody says in which order a DLC has them.
+    Several inputs are named: nobody says in which order a DLC has them. Of a DLC that cannot be
+    read, they are those of the samples.
     """
     folder = Path(FOLDER)
     folder.mkdir(exist_ok=True)
     files = feed_files(feeds)
-    names = _source_names(files[0], graph.inputs)
+    inputs = _of_sample(files[0]) if inputs is None else inputs
+    names = _source_names(files[0], inputs)
     lines = []
     for number, sample in enumerate(read_feeds(files, list(names.values()))):
         words = []
-        for place, one in enumerate(graph.inputs):
+        for place, one in enumerate(inputs):
             path = folder / f"{number:06}-{place}.raw"
             array = _as_in_dlc(sample[names[one.name]], one)
             path.write_bytes(np.ascontiguousarray(array).tobytes())
-            named = f"{one.name}:=" if len(graph.inputs) > 1 else ""
+            named = f"{one.name}:=" if len(inputs) > 1 else ""
             words.append(f"{named}{path.as_posix()}")
         lines.append(" ".join(words) + "\n")
     INPUT_LIST.write_text("".join(lines), encoding="utf-8", newline="\n")
@@ -114,6 +128,14 @@ def _as_in_dlc(array: np.ndarray, one: TensorFacts) -> np.ndarray:
     return made
 
 
+def _of_sample(file: Path) -> list[TensorFacts]:
+    with np.load(file, allow_pickle=False) as data:
+        return [
+            TensorFacts(name=name, dtype=data[name].dtype.name, shape=data[name].shape)
+            for name in data.files
+        ]
+
+
 def _source_names(file: Path, inputs: Sequence[TensorFacts]) -> dict[str, str]:
     """Name in the DLC → name in the samples, of which the SDK may have made another."""
     with np.load(file, allow_pickle=False) as data:
@@ -121,8 +143,11 @@ def _source_names(file: Path, inputs: Sequence[TensorFacts]) -> dict[str, str]:
     return {one.name: known.get(one.name, one.name) for one in inputs}
 
 
-def _looked_at(run: Run, sdk: Sdk, ended: Ended, tool: str) -> GraphFacts:
-    """The graph of the DLC that was made. Exit code 0 without one has been seen."""
+def _looked_at(run: Run, sdk: Sdk, ended: Ended, tool: str) -> GraphFacts | None:
+    """The graph of the DLC that was made. Exit code 0 without one has been seen.
+
+    None of a DLC in another form than those that are known: the binary tells then.
+    """
     stem = run.params["stem"]
     path = run.outputs["model"] / f"{stem}.dlc"
     if not path.is_file() or not path.stat().st_size:
@@ -132,7 +157,13 @@ def _looked_at(run: Run, sdk: Sdk, ended: Ended, tool: str) -> GraphFacts:
         facts, graph = read(path), graph_in(path)
     except FormatError as error:
         raise ended.failure(f"{path.name} is not whole: {error}", exit_code=5) from None
-    if graph.name != stem:
+    if graph is None:
+        run.warn(
+            f"{path.name} is of a form that cannot be read here: names and sizes are checked in "
+            "the binary only",
+            place="toolchain",
+        )
+    elif graph.name != stem:
         raise ended.failure(
             f"the graph in {path.name} is called '{graph.name}'",
             facts=[("asked for", stem)],
@@ -151,25 +182,20 @@ def _looked_at(run: Run, sdk: Sdk, ended: Ended, tool: str) -> GraphFacts:
     return graph
 
 
-def _graph_of(path: Path) -> GraphFacts:
+def _graph_of(path: Path) -> GraphFacts | None:
     try:
         return graph_in(path)
     except (FormatError, OSError) as error:
         raise WorkError(f"{path.name} is not whole: {error}", place="graph", exit_code=5) from None
 
 
-def _in_dlc(name: str, graph: GraphFacts, ended: Ended) -> TensorFacts:
-    for one in graph.inputs:
-        if one.name in (name, sdk_name(name)):
-            return one
-    raise ended.failure(
-        f"the converted graph has no input '{name}'",
-        facts=[("it has", ", ".join(one.name for one in graph.inputs) or "none")],
-        place=f"inputs.{name}",
-    )
+def _in_dlc(name: str, graph: GraphFacts) -> TensorFacts | None:
+    return next((one for one in graph.inputs if one.name in (name, sdk_name(name))), None)
 
 
-def _types(graph: GraphFacts) -> dict[str, str]:
+def _types(graph: GraphFacts | None) -> dict[str, str]:
+    if graph is None:
+        return {}
     return {one.name: one.dtype for one in (*graph.inputs, *graph.outputs)}
 
 

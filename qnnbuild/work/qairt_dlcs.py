@@ -30,7 +30,10 @@ def named(run: Run, version: str) -> Run:
     for member, graph in zip(members, graphs, strict=True):
         _check_name(member, graph)
         _check_maker(run, member["stem"], version)
-    names = {m["graph"]: graph.name for m, graph in zip(members, graphs, strict=True)}
+    names = {
+        member["graph"]: member["graph"] if graph is None else graph.name
+        for member, graph in zip(members, graphs, strict=True)
+    }
     inside = list(names.values())
     if twice := next((name for name in inside if inside.count(name) > 1), None):
         raise WorkError(
@@ -59,8 +62,9 @@ def dlc_of(run: Run, stem: str) -> Path:
 
 
 def operators_of(run: Run, stem: str) -> int:
-    """How many the DLC's graph has."""
-    return sum(count for _, count in _graph(run, stem).operators)
+    """How many the DLC's graph has; 0 where that cannot be read."""
+    graph = _graph(run, stem)
+    return sum(count for _, count in graph.operators) if graph is not None else 0
 
 
 def _asked(said: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
@@ -87,15 +91,16 @@ def _extensions(around: Mapping[str, Any], names: Mapping[str, str]) -> dict[str
     return {**around, **({OF_GRAPHS: parts} if parts else {})}
 
 
-def _graph(run: Run, stem: str) -> GraphFacts:
+def _graph(run: Run, stem: str) -> GraphFacts | None:
     try:
         return graph_in(dlc_of(run, stem))
     except FormatError as error:
         raise _not_whole(stem, error) from None
 
 
-def _check_name(member: Mapping[str, Any], graph: GraphFacts) -> None:
-    if not member.get("named_by_dlc") and graph.name != member["graph"]:
+def _check_name(member: Mapping[str, Any], graph: GraphFacts | None) -> None:
+    """One that cannot be read is told by the binary."""
+    if graph is not None and not member.get("named_by_dlc") and graph.name != member["graph"]:
         raise WorkError(
             f"the graph in the DLC is called '{graph.name}', not '{member['graph']}'",
             place="graph",

@@ -28,7 +28,10 @@ HINTS: tuple[tuple[str, str], ...] = (
     ),
     (
         r"relocation truncated to fit",
-        "the weights are too large for a library: precision: fp16 halves them, w8a16 quarters them",
+        (
+            "the weights are too large for a library: precision: fp16 halves them, w8a16 quarters "
+            "them, and route: dlc under options: {{qairt: …}} links none"
+        ),
     ),
     (
         r"graph requires estimated allocation of|memory usage too large",

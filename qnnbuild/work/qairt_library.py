@@ -77,7 +77,8 @@ def _check_weights(path: Path, target: str) -> None:
             f"the weights have {path.stat().st_size / (1 << 30):.1f} GiB; a library for {target} "
             "holds 2",
             place="precision",
-            hint="precision: fp16 halves them, w8a16 quarters them",
+            hint="precision: fp16 halves them, w8a16 quarters them, and options: {qairt: {route: "
+            "dlc}} links none",
         )
 
 

@@ -10,12 +10,12 @@ from qnnbuild.formats.elf_file import ElfFacts, read_elf
 from qnnbuild.formats.format_error import FormatError
 from qnnbuild.work.op_packages import STARTS
 from qnnbuild.work.qairt_sdk import Ended, run_tool, sdk_here
-from qnnbuild.work.qairt_skeleton import OPS, package_folder
+from qnnbuild.work.qairt_skeleton import CONVERTER, CONVERTER_SOURCE, OPS, package_folder
 from qnnbuild.work.run import Run, WorkError
 
 PLACE = Path("package")
 MAKEFILE = "Makefile"
-MACHINES = {"htp_x86": "x86-64", "htp_aarch64": "arm64"}
+MACHINES = {"htp_x86": "x86-64", "htp_aarch64": "arm64", "all_x86": "x86-64"}
 HEXAGON = "Hexagon"
 MADE = ("build/*/*.so", "libs/*/*.so")
 
@@ -23,7 +23,7 @@ MADE = ("build/*/*.so", "libs/*/*.so")
 def build(run: Run) -> None:
     """Inputs "skeleton" and "sources" → output "library": one file, at the place `file`.
 
-    `params`: target (what make is asked for), ops, interface, file.
+    `params`: target (what make is asked for), ops, interface, file, at (the place that says it).
     """
     target = run.params["target"]
     folder = laid_out(run)
@@ -41,6 +41,24 @@ def build(run: Run) -> None:
     made = run.outputs["library"] / run.params["file"]
     made.parent.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(found[0], made)
+
+
+def converter(run: Run) -> None:
+    """The same of the library that tells the SDK's converter shapes: one source in its place."""
+    skeleton = package_folder(run.inputs["skeleton"])
+    name = f"{skeleton.name}{CONVERTER}"
+    folder = PLACE / name
+    shutil.copytree(run.inputs["skeleton"] / name, folder)
+    (source,) = (path for path in run.inputs["sources"].rglob("*") if path.is_file())
+    shutil.copyfile(source, folder / CONVERTER_SOURCE)
+    ended = run_tool(run, sdk_here(), ["make", "-C", folder.as_posix(), "cpu"])
+    found = sorted(folder.rglob("*.so"))
+    if len(found) != 1:
+        raise ended.failure(
+            f"make cpu ended well and made {len(found)} libraries", place=_place(run, "converter")
+        )
+    _machine(run, found[0], ended, "x86-64", "converter")
+    shutil.copyfile(found[0], run.outputs["library"] / run.params["file"])
 
 
 def laid_out(run: Run) -> Path:
@@ -87,19 +105,7 @@ def _place_of(name: str, folder: Path) -> Path:
 
 def _check(run: Run, path: Path, ended: Ended) -> None:
     target, symbol = run.params["target"], run.params["interface"]
-    data = path.read_bytes()
-    try:
-        facts = read_elf(data)
-    except FormatError as error:
-        raise ended.failure(f"{path.name} is {error}", exit_code=5) from None
-    machine = MACHINES.get(target, HEXAGON)
-    if facts.machine != machine or not facts.is_library:
-        raise ended.failure(
-            f"make {target} made {path.name}, which is no library for {machine}",
-            facts=[("it is for", facts.machine)],
-            place=_place(run, "sources"),
-            exit_code=5,
-        )
+    facts = _machine(run, path, ended, MACHINES.get(target, HEXAGON), "sources")
     if symbol not in facts.exports:
         functions = sorted(name for name in facts.exports if "nterface" in name)
         raise ended.failure(
@@ -111,13 +117,28 @@ def _check(run: Run, path: Path, ended: Ended) -> None:
         )
     _check_start(run, facts, path, ended)
     for op in run.params["ops"]:
-        if op.encode() + b"\0" not in data:
+        if op.encode() + b"\0" not in path.read_bytes():
             raise ended.failure(
                 f"{path.name} has no operator '{op}'",
                 hint="its source names it: DEF_PACKAGE_OP(…)",
-                place=f"op_packages.{op}.sources",
+                place=_place(run, "sources"),
                 exit_code=2,
             )
+
+
+def _machine(run: Run, path: Path, ended: Ended, machine: str, key: str) -> ElfFacts:
+    try:
+        facts = read_elf(path.read_bytes())
+    except FormatError as error:
+        raise ended.failure(f"{path.name} is {error}", exit_code=5) from None
+    if facts.machine != machine or not facts.is_library:
+        raise ended.failure(
+            f"make made {path.name}, which is no library for {machine}",
+            facts=[("it is for", facts.machine)],
+            place=_place(run, key),
+            exit_code=5,
+        )
+    return facts
 
 
 def _check_start(run: Run, facts: ElfFacts, path: Path, ended: Ended) -> None:
@@ -132,4 +153,4 @@ def _check_start(run: Run, facts: ElfFacts, path: Path, ended: Ended) -> None:
 
 
 def _place(run: Run, key: str) -> str:
-    return f"op_packages.{run.params['ops'][0]}.{key}"
+    return f"{run.params['at']}.{key}"

@@ -13,15 +13,19 @@ from qnnbuild.work.run import Run, WorkError
 TOOL = ("{python}", f"{{sdk}}/bin/{HOST}/qnn-op-package-generator")
 OPS = "src/ops"
 FOLDER = Path("generated")
+CONVERTER = "_Converter_Op_Package"
+CONVERTER_SOURCE = "ConverterOpPackage/ConverterOpPackage.cpp"
 
 
 def skeleton(run: Run) -> None:
     """Input "xml" → output "skeleton": one folder, called like the package.
 
-    `params`: xml (its path), ops (those that the recipe means to be in it).
+    With `converter` a second one, which makes what tells the SDK's converter shapes.
+    `params`: xml (its path), ops (those that the recipe means to be in it), at (where it says so).
     """
     _check_is_here(run)
     argv = [*TOOL, "-p", f"{{in.xml}}/{run.params['xml']}", "-o", FOLDER.as_posix()]
+    argv += ["--converter_op_package"] if run.params.get("converter") else []
     ended = run_tool(run, sdk_here(), argv)
     folder = package_folder(FOLDER, ended)
     made = sorted(path.stem for path in (folder / OPS).glob("*.cpp"))
@@ -31,10 +35,15 @@ def skeleton(run: Run) -> None:
                 f"'{Path(run.params['xml']).name}' does not define the operator '{op}'",
                 facts=[("it defines", ", ".join(made) or "nothing")],
                 hint=did_you_mean(op, made),
-                place=f"op_packages.{op}.xml",
+                place=f"{run.params['at']}.xml",
                 exit_code=2,
             )
     shutil.copytree(folder, run.outputs["skeleton"] / folder.name)
+    if run.params.get("converter"):
+        beside = folder.with_name(f"{folder.name}{CONVERTER}")
+        if not (beside / CONVERTER_SOURCE).is_file():
+            raise ended.failure(f"qnn-op-package-generator ended well and made no {beside.name}")
+        shutil.copytree(beside, run.outputs["skeleton"] / beside.name)
 
 
 def package_folder(parent: Path, ended: Ended | None = None) -> Path:

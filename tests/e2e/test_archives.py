@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from tests.e2e.sdk_repo import SdkRepo, sdk_repo
-from tests.e2e.small_repo import Done
+from tests.e2e.small_repo import Done, SmallRepo
+from tests.models import tiny_conv
 
 pytestmark = pytest.mark.slow
 
@@ -276,3 +277,40 @@ def test_an_sdk_without_its_licence_gives_no_library_away(along: SdkRepo) -> Non
 
     assert "the SDK has no text of its licence" in done.out + done.err
     assert "recipes/along.yaml:10:3" in done.out + done.err
+
+
+def test_an_archive_that_is_cleaned_leaves_the_index(along: SdkRepo) -> None:
+    name = "along-SM8750"
+
+    cleaned = along.doit("clean", f"archive/{name}")
+    after = json.loads((along.root / "build/index.json").read_text())
+    again = along.doit(f"archive/{name}")
+
+    assert cleaned.code == 0
+    assert name not in after["archives"]
+    assert "along-linux-x64" in after["archives"]
+    assert again.ran == []
+    assert packed(along, name).is_file()
+
+
+def test_the_toolchain_ort_has_archives_of_all_that_is_in_its_bundles(tmp_path: Path) -> None:
+    repo = SmallRepo.make(tmp_path, QNNBUILD_STORE=str(tmp_path / "store"))
+    repo.model("tiny", tiny_conv())
+    repo.recipe(
+        "tiny",
+        "model: tiny\nlicense: MIT\nchips: [SM8750]\nsource: {file: ../onnx/tiny.onnx}\n"
+        'bundle: {info: {chip: "{chip}"}, archives: {context: "tiny-{chip}"}}\n',
+    )
+
+    done = repo.doit()
+    path = tmp_path / "build/archives/tiny-SM8750/tiny-SM8750.tar.bz2"
+    found = members(path)
+
+    assert done.code == 0, done.out + done.err
+    folder = tmp_path / "build/tiny/SM8750"
+    bundled = {file.name: file.read_bytes() for file in folder.iterdir()}
+    same = {name for name in bundled if found.get(name) == bundled[name]}
+    assert same == set(bundled) - {"LICENSE.txt", "README.md", "manifest.json"}
+    assert found["LICENSE"] == bundled["LICENSE.txt"]
+    assert found["info.txt"] == b"chip=SM8750\n"
+    assert {"run.py", "tiny_ctx.onnx"} <= same

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from qnnbuild.engine.sdk_parts import PARTS
+from tests.e2e.older_python import IMPORTED, older_python
 from tests.e2e.small_repo import SmallRepo
 from tests.standin.lay_out import CONVERTERS_LOAD, HOST, lay_out, lay_out_ndk
 from tests.standin.loadable import loadable
@@ -19,47 +20,10 @@ from tests.standin.loadable import loadable
 pytestmark = pytest.mark.slow
 
 SETTINGS = "toolchains:\n  qairt-2.40: {root: SDK, python: py/bin/python, ndk: NDK}\n"
-PACKAGES = {
-    "numpy": ("numpy", "1.26.4"),
-    "onnx": ("onnx", "1.17.0"),
-    "onnxruntime": ("onnxruntime", "1.17.1"),
-    "yaml": ("pyyaml", "6.0.2"),
-    "google/protobuf": ("protobuf", "4.25.9"),
-    "pandas": ("pandas", "2.3.3"),
-    "packaging": ("packaging", "26.4"),
-}
-IMPORTED = (
-    "numpy 1.26.4, onnx 1.17.0, onnxruntime 1.17.1, yaml 6.0.2, google.protobuf 4.25.9, "
-    "pandas 2.3.3, packaging 26.4"
-)
-OLDER = """\
-#!{python} -IS
-import sys
-
-sys.version_info = (3, 10, 12, "final", 0)
-assert sys.argv[1] == "-c"
-text, sys.argv[1:3] = sys.argv[2], []
-sys.path.insert(0, {packages!r})
-exec(text, {{"__name__": "__main__"}})
-"""
 MACHINES_OWN = ("clang++", "make", "objcopy", "headers of libc++", "glibc")
 """What this machine has or has not; tests/unit takes each of these away."""
 
 Change = Callable[[SmallRepo], object]
-
-
-def older_python(folder: Path) -> None:
-    """Packages with names and versions and nothing in them, and a Python that finds only those."""
-    for module, (package, version) in PACKAGES.items():
-        (folder / "packages" / module).mkdir(parents=True)
-        (folder / "packages" / module / "__init__.py").touch()
-        facts = folder / "packages" / f"{package}-{version}.dist-info" / "METADATA"
-        facts.parent.mkdir()
-        facts.write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: {version}\n")
-    (folder / "bin").mkdir()
-    program = folder / "bin" / "python"
-    program.write_text(OLDER.format(python=sys.executable, packages=str(folder / "packages")))
-    program.chmod(0o755)
 
 
 @pytest.fixture
@@ -139,9 +103,9 @@ def needs(library: str) -> Change:
             "root: the folder of 2.40, or call this toolchain qairt-2.42.0",
         ),
         (
-            taken(f"sdk/bin/{HOST}/qnn-context-binary-utility"),
+            taken(f"sdk/bin/{HOST}/qnn-context-binary-generator"),
             "context",
-            f"missing: bin/{HOST}/qnn-context-binary-utility",
+            f"missing: bin/{HOST}/qnn-context-binary-generator",
             "unpack the SDK's archive again: TOP/sdk is not whole",
         ),
         (

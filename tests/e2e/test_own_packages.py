@@ -14,7 +14,14 @@ from tests.e2e.sdk_repo import SdkRepo, sdk_repo
 from tests.e2e.small_repo import Done
 from tests.libraries import ARM64, HEXAGON, library, model
 from tests.standin.lay_out import lay_out_hexagon
-from tests.standin.packages import DEFINITION, INTERFACE, SOURCE
+from tests.standin.packages import (
+    CPU_DEFINITION,
+    CPU_SOURCE,
+    DEFINITION,
+    INTERFACE,
+    SHAPES,
+    SOURCE,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -26,6 +33,7 @@ chips: [{chips}]
 source: {{file: ../models/own.onnx}}
 graphs:
   own:
+    verify: {{chips: none}}
     precision: fp16
     op_packages:
     - op: MyAdd
@@ -182,3 +190,38 @@ def test_a_definition_that_is_none_is_told_with_the_generators_lines(fresh: SdkR
     assert "recipes/own.yaml:" in told
     assert "qnn-op-package-generator failed with exit code 1" in told
     assert "Missing child element Shape/Rank" in told
+
+
+@pytest.mark.parametrize("route", ["cpp", "dlc"])
+def test_ranges_are_measured_with_a_package_for_the_cpu_and_shapes_told_by_a_third(
+    fresh: SdkRepo, route: str
+):
+    fresh.write("udo/cpu/MyAddCpu.xml", CPU_DEFINITION)
+    fresh.write("udo/cpu/MyAdd.cpp", CPU_SOURCE)
+    fresh.write("udo/shapes/shapes.cpp", SHAPES)
+    recipe = RECIPE.format(chips="SM8750").replace(
+        "precision: fp16",
+        "precision: w8a16\n    calibration: {random: 2}\n"
+        f"    options: {{qairt: {{route: {route}}}}}",
+    )
+    more = (
+        "      converter: ../udo/shapes/shapes.cpp\n"
+        "      measured_by:\n"
+        "        interface: MyAddOpPackageInterfaceProvider\n"
+        "        xml: ../udo/cpu/MyAddCpu.xml\n"
+        "        sources: ../udo/cpu/*.cpp\n"
+    )
+    fresh.write("recipes/own.yaml", recipe + more)
+
+    done = fresh.doit()
+    manifest = json.loads((fresh.root / "build/own/SM8750/manifest.json").read_text())
+    told = manifest["graphs"]["own"]["sdk"]
+    words = " ".join([*told["converter"], *told.get("quantizer", ())])
+
+    assert done.code == 0, done.out + done.err
+    assert {
+        "op-package/own/own/MyAddCpu/all_x86",
+        "op-package/own/own/MyAddOpPackage/converter",
+    } <= set(done.ran)
+    assert "--converter_op_package_lib libConverterOpPackage.so" in words
+    assert f"--op_package_lib libMyAddCpu.so:{INTERFACE}" in words

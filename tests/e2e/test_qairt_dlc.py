@@ -27,7 +27,10 @@ graphs:
     outputs: [logits]
     {precision}
     options: {{qairt: {{route: {route}{options}}}}}
+    {verify}
 """
+NOT_RUN = "verify: {chips: none}"
+"""The stand-in knows of the plugin's DLC what it describes, and can compute nothing."""
 W8A16 = "precision: w8a16\n    calibration: {random: 2}"
 CHIPS = "SM8550, SM8750"
 ONE = "context/sense/model-6@SM8750"
@@ -40,11 +43,17 @@ def write(
     route: str = "dlc",
     precision: str = W8A16,
     options: str = "",
+    verify: str = "",
     chips: str = CHIPS,
     toolchain: str = "qairt-2.40",
 ) -> None:
     text = RECIPE.format(
-        route=route, precision=precision, options=options, chips=chips, toolchain=toolchain
+        route=route,
+        precision=precision,
+        options=options,
+        verify=verify,
+        chips=chips,
+        toolchain=toolchain,
     )
     repo.write("recipes/sense.yaml", text)
 
@@ -92,6 +101,9 @@ def test_the_binary_has_the_layouts_of_the_source_and_the_name_of_the_dlc(built)
     ]
     assert told["quantization"]["samples"] == 2
     assert told["quantization"]["by"] == "qairt-quantizer"
+    assert told["sdk"]["graph"] == "model_6"
+    assert told["sdk"]["quantizer"][:2] == ["--input_dlc", "model_6.dlc"]
+    assert told["verified"]["outputs"]["logits"]["sqnr_db"] > 30
 
 
 def test_a_second_run_runs_nothing_and_another_chip_one_context(built):
@@ -142,7 +154,7 @@ def test_floats_are_converted_by_one_action(tmp_path: Path):
 def test_a_dlc_of_the_plugin_is_compiled_by_the_sdk(tmp_path: Path):
     """The real plugin writes it; its graph has the name that the plugin gave it."""
     repo = sdk_repo(tmp_path)
-    write(repo, route="ort-dlc", options=", htp: {O: 2}")
+    write(repo, route="ort-dlc", options=", htp: {O: 2}", verify=NOT_RUN)
 
     done = repo.doit()
 
@@ -160,6 +172,23 @@ def test_a_dlc_of_the_plugin_is_compiled_by_the_sdk(tmp_path: Path):
     assert repo.doit().ran == []
 
 
+EXCUSED = "verify: {outputs: {logits: {excused: nothing here can compute it}}}"
+
+
+def test_what_was_compiled_of_the_plugins_dlc_is_run_by_its_own_name(tmp_path: Path):
+    repo = sdk_repo(tmp_path)
+    turn(repo.old, "qnn-net-run", "zeros")
+    write(repo, route="ort-dlc", verify=EXCUSED, chips="SM8750")
+
+    done = repo.doit()
+
+    assert done.code == 0, done.err
+    assert steps(done)["verify"] == 1
+    told = facts_of(repo)
+    assert told["verified"]["on"] == "SM8750"
+    assert told["sdk"] == {"route": "ort-dlc", "graph": told["context"]["graph"]}
+
+
 PAIR = """\
 model: pair
 license: MIT
@@ -171,10 +200,12 @@ graphs:
     source: {file: "../models/6.onnx"}
     precision: w8a16
     calibration: {random: 2}
+    verify: {chips: none}
     options: {qairt: {route: ort-dlc, htp: {O: 2}}}
   joint-step:
     source: {file: "../models/10.onnx"}
     precision: fp16
+    verify: {chips: none}
     options: {qairt: {route: %s, htp: {vtcm_mb: 4}}}
 """
 
@@ -302,6 +333,16 @@ def test_quantizing_that_changed_no_type_is_warned_of(fresh: SdkRepo):
 
     assert done.code == 0, done.err
     assert "left the types of all inputs and outputs as they were" in done.out + done.err
+
+
+def test_a_dlc_of_another_form_is_taken_and_the_binary_tells(fresh: SdkRepo):
+    """What the SDK's own tools write nobody describes; the plugin's DLCs can be read."""
+    patched(fresh, "dlc_file", 'b"NETD"', 'b"NETX"')
+
+    done = fresh.doit(ONE)
+
+    assert done.code == 0, done.err
+    assert "is of a form that cannot be read here" in done.out + done.err
 
 
 @pytest.mark.parametrize(

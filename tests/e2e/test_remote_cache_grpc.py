@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import io
+import os
 import random
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -209,3 +212,26 @@ def test_an_upload_ends_when_the_build_is_stopped() -> None:
         )
 
     assert digest not in server.kept
+
+
+ASKS = """
+from qnnbuild.model.remote_cache import RemoteCache
+from qnnbuild.remote.opening import open_cache
+open_cache(RemoteCache(url="{url}"), {{}}).result("1" * 64, 5)
+"""
+
+
+def test_the_library_adds_nothing_to_our_words() -> None:
+    """Here it would tell of each handshake: the server speaks no TLS."""
+    with grpc_server() as server:
+        url = server.url.replace("grpc://", "grpcs://")
+        asked = subprocess.run(
+            [sys.executable, "-c", ASKS.format(url=url)],
+            env={"PYTHONPATH": os.pathsep.join(sys.path)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    assert asked.stderr.splitlines()[-1].endswith("Trouble: it cannot be reached")
+    assert asked.stderr.startswith("Traceback")

@@ -71,15 +71,18 @@ graphs:
     outputs: [y]
     precision: w8a16
     calibration: {exported: "out/samples/{graph}/*.npz"}
+    verify: {inputs: {exported: "out/samples/{graph}/*.npz"}}
   encoder:
     leave_out: ctc-*
     precision: w8a16
     calibration: {exported: "out/samples/{graph}/*.npz"}
+    verify: {inputs: {exported: "out/samples/{graph}/*.npz"}}
   decoder: {leave_out: ctc-*, precision: fp16}
   joiner:
     leave_out: ctc-*
     precision: w8a16
     calibration: {exported: "out/samples/{graph}/*.npz"}
+    verify: {inputs: {exported: "out/samples/{graph}/*.npz"}}
 bundle:
   exported: tokens.txt
   info: {frames: "{frames}"}

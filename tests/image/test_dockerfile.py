@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
+import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -56,6 +60,7 @@ def test_who_builds_it_says_where_the_sdk_is_and_what_digest_it_has() -> None:
 
     assert {name for name, value in given.items() if value is None} == {"SDK_URL", SDK}
     assert re.fullmatch(r"2\.40\.0\.\d{6}", given["SDK_VERSION"] or "")
+    assert len({line for line in TEXT.splitlines() if line.startswith("ARG SDK_VERSION=")}) == 1
 
 
 def test_the_last_thing_that_is_done_is_to_ask_the_doctor_as_one_who_is_not_root() -> None:
@@ -91,6 +96,25 @@ def test_what_is_copied_is_there_and_reaches_the_build() -> None:
 
     assert [path for path in copied if not (ROOT / path).exists()] == []
     assert [path for path in copied if f"!{path.partition('/')[0]}" not in let_in] == []
+
+
+def test_the_package_is_built_of_what_is_copied(tmp_path: Path) -> None:
+    """As pip does it in the image: without the rest of the repo, and without a network."""
+    for line in lines(TEXT):
+        if line.word == "COPY" and line.rest.split()[-1].startswith("/opt/src"):
+            for name in line.rest.split()[:-1]:
+                copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+                copy(ROOT / name, tmp_path / name)
+    program = "from hatchling.build import build_wheel; print(build_wheel('dist'))"
+
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+
+    with zipfile.ZipFile(tmp_path / "dist" / done.stdout.split()[-1]) as wheel:
+        names = wheel.namelist()
+    assert {"qnnbuild/cli.py", "qnnbuild/model/chips.yaml", "qnnbuild/py.typed"} <= set(names)
+    assert [name for name in names if name.endswith("/entry_points.txt")] != []
 
 
 def test_the_stage_that_others_may_read_in_a_cache_has_nothing_of_the_sdk() -> None:

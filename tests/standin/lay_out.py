@@ -161,8 +161,9 @@ def turn(root: Path, name: str, value: Any) -> None:
     qnn-onnx-converter: "abrupt" (0, no files); qairt-converter: "no-dlc" (0, no file);
     qnn-context-binary-generator: "segfault" or "finalize" (err 1002); qnn-net-run: "segfault",
     "execution" (failure, and ends well), "nothing" (no results), "wrong" (other numbers), "short"
-    (files) or "unmarked" (native files by other names); context_limit_kb and
-    link_limit: smaller limits than 2 GB; soc_model_is_lost; prepares_differ (other bytes each
+    (files), "unmarked" (native files by other names) or "zeros" (for a graph out of a real DLC, of
+    which nothing can be computed); context_limit_kb and link_limit: smaller limits than 2 GB;
+    soc_model_is_lost; prepares_differ (other bytes each
     time); utility_keys: "other" (the JSON's doubtful places spelled the other way);
     system_has_libcxx (the compiled tools start without LD_LIBRARY_PATH).
     """
@@ -207,6 +208,25 @@ def lay_out_hexagon(folder: Path, version: str = "6.5.0.0") -> Path:
 def _cross(machine: int) -> str:
     script = (HERE / "tools" / "cross_clang.py").read_text(encoding="utf-8")
     return f"#!{sys.executable}\n" + script.replace("MACHINE = 0", f"MACHINE = {machine}")
+
+
+ADB = """\
+#!{python}
+import sys
+from pathlib import Path
+
+sys.path.insert(0, "{root}/lib/python")
+from {package}.adb import main
+
+sys.exit(main(sys.argv[1:], Path("{root}"), Path("{phone}")))
+"""
+
+
+def lay_out_adb(folder: Path, root: Path) -> Path:
+    """An adb that sees one phone, the folder `folder`/phone, with what is in the SDK at `root`."""
+    text = ADB.format(python=sys.executable, root=root, package=PACKAGE, phone=folder / "phone")
+    _write(folder / "adb", text, mode=0o755)
+    return folder / "adb"
 
 
 def missing_programs() -> list[str]:

@@ -33,6 +33,25 @@ DEFINITION = """\
   </SupplementalOpDefList>
 </OpDefCollection>
 """
+CPU_DEFINITION = DEFINITION.replace("HTP", "CPU")
+CPU_SOURCE = """\
+#include "CPU/QnnCpuOpPackage.h"
+
+static int add(float* sum, const float* a, const float* b, int size) {
+  for (int at = 0; at < size; ++at) sum[at] = a[at] + b[at];
+  return 0;
+}
+
+REGISTER_OP(PKG_MyAdd, add, "MyAdd")
+"""
+SHAPES = """\
+#include "ConverterOpPackage.h"
+
+extern "C" QNN_API Qnn_ErrorHandle_t MyAddShapeInference(Qnn_OpConfig_t* op) {
+  op->outputDimensions[0][0] = op->inputDimensions[0][0];
+  return 0;
+}
+"""
 SOURCE = """\
 #include "HTP/core/op_register_ext.h"
 

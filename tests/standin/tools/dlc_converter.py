@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from tests.standin.tools import dlc_file, quantizing
+from tests.standin.tools import dlc_file, own_packages, quantizing
 from tests.standin.tools.converting import Wanted, dims_of, graph_of, packages_of
 from tests.standin.tools.library_file import Model
 from tests.standin.tools.log import RefusedError, error, info
@@ -111,6 +111,8 @@ def _convert(given: argparse.Namespace, wanted: Wanted, version: Release, root: 
     model = load(network)
     path = Path(given.output_path or network.with_suffix(".dlc"))
     meta, weights = graph_of(model, path.stem, "QnnModel", wanted, version)
+    if meta["own_operators"]:
+        own_packages.converters(given)
     if given.quantization_overrides:
         quantizing.override(meta, Path(given.quantization_overrides))
     if given.dry_run:

@@ -61,7 +61,17 @@ def _real(path: Path) -> Model:
     from qnnbuild.formats.tensor import TensorFacts
 
     def tensors(facts: tuple[TensorFacts, ...]) -> list[Meta]:
-        return [{"name": t.name, "dtype": CODES[t.dtype], "dims": list(t.shape)} for t in facts]
+        return [
+            {
+                "name": t.name,
+                "source": t.name,
+                "dtype": CODES[t.dtype],
+                "source_dtype": t.dtype,
+                "dims": list(t.shape),
+                "order": list(range(len(t.shape))),
+            }
+            for t in facts
+        ]
 
     data = path.read_bytes()
     try:

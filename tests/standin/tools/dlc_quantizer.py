@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from tests.standin.tools import dlc_file, input_list, quantizing
+from tests.standin.tools import dlc_file, input_list, own_packages, quantizing
 from tests.standin.tools.library_file import UnreadableError
 from tests.standin.tools.log import RefusedError, error, info
 from tests.standin.tools.onnx_converter_args import CALIBRATIONS, SCHEMAS, percentile
@@ -84,6 +84,8 @@ def _quantize(given: argparse.Namespace, version: Release) -> int:
     model = dlc_file.read(source)
     if parts(model.meta["sdk"]) > version.number:
         raise RefusedError(f"{source} was made by a newer SDK: {model.meta['build_id']}")
+    if model.meta.get("own_operators"):
+        own_packages.converters(given)
     if given.input_list:
         native = given.use_native_input_files
         samples = input_list.read(Path(given.input_list), model.meta["inputs"], native=native)

@@ -6,7 +6,13 @@ import argparse
 import json
 from pathlib import Path
 
-from tests.standin.tools import input_list, model_files, onnx_converter_args, quantizing
+from tests.standin.tools import (
+    input_list,
+    model_files,
+    onnx_converter_args,
+    own_packages,
+    quantizing,
+)
 from tests.standin.tools.converting import Wanted, dims_of, graph_of, packages_of
 from tests.standin.tools.log import RefusedError, error, info
 from tests.standin.tools.names import function_prefix, graph_name
@@ -64,6 +70,8 @@ def _convert(given: argparse.Namespace, wanted: Wanted, version: Release, root: 
     prefix = function_prefix(stem, overwrite=given.overwrite_model_prefix)
     info("Processing " + str(network))
     meta, weights = graph_of(model, graph_name(stem), prefix, wanted, version)
+    if meta["own_operators"]:
+        own_packages.converters(given)
     _quantize(given, meta, weights)
     if switch(root, "qnn-onnx-converter") == "abrupt":
         return 0

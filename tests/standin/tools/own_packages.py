@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import ctypes
 import os
 from collections.abc import Iterable, Mapping
@@ -18,6 +19,18 @@ def register(values: Mapping[str, str]) -> list[bytes]:
     return [_load(entry) for entry in values.get("op_packages", "").split(",") if entry]
 
 
+def converters(given: argparse.Namespace) -> None:
+    """--converter_op_package_lib and --op_package_lib, which the converter loads itself."""
+    for path in filter(None, (getattr(given, "converter_op_package_lib", None) or "").split(",")):
+        _open(path)
+    for entry in filter(None, (getattr(given, "op_package_lib", None) or "").split(",")):
+        path, _, provider = entry.partition(":")
+        if not provider:
+            raise RefusedError(f"Malformed opPackage string provided: {entry}")
+        if not hasattr(_open(path), provider):
+            raise RefusedError(f"Op package {path} has no function {provider}")
+
+
 def check(models: Iterable[Model], registered: Iterable[bytes]) -> None:
     """Every operator of a graph is QNN's own, or some package's."""
     libraries = list(registered)
@@ -28,6 +41,13 @@ def check(models: Iterable[Model], registered: Iterable[bytes]) -> None:
                 timed("ERROR", f"OpConfig validation failed for {op}", 12.4)
                 timed("ERROR", f"QnnModel::addNode() validating node {node['name']} failed.", 12.4)
                 raise RefusedError("Failed to compose graphs: ComposeGraphs Failed with error = 1")
+
+
+def _open(path: str) -> ctypes.CDLL:
+    try:
+        return ctypes.CDLL(os.path.realpath(path), mode=os.RTLD_NOW)
+    except OSError as problem:
+        raise RefusedError(f"Unable to load op package library: {problem}") from problem
 
 
 def _load(entry: str) -> bytes:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -157,6 +159,30 @@ def test_a_file_is_read_wherever_it_is(world, cache):
     make_all(builder)
 
     assert builder.read("convert/m", "o", "o.txt") == b"convert/m(fetch/m(a))"
+
+
+def test_what_build_has_already_is_not_fetched(world, cache):
+    make_all(world.open(*CHAIN, remote=using(cache)))
+    shutil.rmtree(world.root / ".qnnbuild")
+    cache.asked.clear()
+    builder = world.open(*CHAIN, remote=using(cache))
+    hows = make_all(builder)
+    builder.finish()
+
+    assert set(hows.values()) == {"fetched"}
+    assert cache.asked == ["result"] * 4
+
+
+def test_what_several_threads_want_is_fetched_once(world, cache):
+    builder = world.open(*CHAIN, remote=using(cache))
+    make_all(builder)
+    cache.asked.clear()
+    files = list(builder.record("convert/m").outputs["o"].files.values())
+    with ThreadPoolExecutor(8) as pool:
+        brought = [pool.submit(builder.remote.bring, files) for _ in range(8)]
+
+    assert all(done.result() for done in brought)
+    assert cache.asked == ["fetch"]
 
 
 # --- troubles --------------------------------------------------------------------------------

@@ -30,7 +30,7 @@ def test_encodings_go_into_the_floats_and_not_into_what_quantizes_them() -> None
     work = SDK.unquantized(one)
     assert work is not None
 
-    floats = unquantized(TARGET, one, work, prepared="prepare/m", name="dlc/m")
+    floats = unquantized(TARGET, one, work, prepared="prepare/m", own={}, name="dlc/m")
     quantized = convert(
         TARGET, one, SDK, "prepare/m", calibrated="calibrate/m", unquantized="dlc/m", name="c"
     )

@@ -5,15 +5,25 @@ from __future__ import annotations
 from dataclasses import replace
 
 from qnnbuild.model.chips import packaged_chips
-from qnnbuild.model.recipe import ContextOptions, FileSource, Graph, OpPackage
+from qnnbuild.model.recipe import (
+    ContextOptions,
+    FileSource,
+    Graph,
+    MeasuredBy,
+    OpPackage,
+    Quantization,
+    Samples,
+)
 from qnnbuild.model.sdks import Sdk
 from qnnbuild.toolchains.own_packages import built_packages, file_here, on_device
 from qnnbuild.toolchains.qairt import Qairt
 from qnnbuild.toolchains.qairt_op_packages import (
     converter_words,
+    measuring_words,
     registered_here,
     registered_on_device,
 )
+from qnnbuild.toolchains.work import Work
 
 SDK = Qairt(Sdk(name="qairt-2.40", root="sdk", ndk="ndk", hexagon="hexagon"))
 ADD = OpPackage(op="MyAdd", interface="Provide", xml="udo/My.xml", sources=("udo/add.cpp",))
@@ -76,6 +86,59 @@ def test_the_converter_is_told_of_each_definition_once():
         "{in.definitions}/udo/Div.xml",
     ]
     assert list(converter_words(replace(GRAPH, op_packages=()))) == []
+
+
+def test_what_tells_shapes_comes_built_or_is_a_source():
+    packages = (
+        replace(ADD, converter="udo/shapes.cpp"),
+        replace(WHOLE, converter="udo/libConverterOpPackage.so"),
+    )
+
+    assert list(converter_words(replace(GRAPH, op_packages=packages)))[-2:] == [
+        "--converter_op_package_lib",
+        "{in.converter}/udo/libConverterOpPackage.so,{in.converter-My}/libConverterOpPackage.so",
+    ]
+
+
+def test_what_measures_is_named_where_something_is_measured_only():
+    by = MeasuredBy(interface="Cpu", xml="udo/Cpu.xml", sources=("udo/cpu.cpp",))
+    packages = (
+        replace(ADD, measured_by=by),
+        replace(WHOLE, measured_by=MeasuredBy(interface="Whole", library="udo/libWhole.so")),
+    )
+    graph = replace(GRAPH, op_packages=packages)
+
+    assert list(measuring_words(graph)) == []
+    assert list(measuring_words(replace(graph, calibration=Samples(random=2)))) == [
+        "--op_package_lib",
+        "{in.measuring}/udo/libWhole.so:Whole,{in.measuring-Cpu}/libCpu.so:Cpu",
+    ]
+
+
+def test_over_a_dlc_the_converter_knows_shapes_and_the_quantizer_measures():
+    by = MeasuredBy(interface="Whole", library="udo/libWhole.so")
+    graph = replace(
+        GRAPH,
+        op_packages=(replace(WHOLE, measured_by=by, converter="udo/libConverterOpPackage.so"),),
+        precision="w8a16",
+        quantization=Quantization(weights=8, activations=16),
+        calibration=Samples(random=2),
+        options={"qairt": {"route": "dlc"}},
+    )
+
+    converts, measures = SDK.unquantized(graph), SDK.convert(graph)
+
+    assert converts is not None
+    assert "--op_package_config" in said(converts)
+    assert "--converter_op_package_lib" in said(converts)
+    assert "--op_package_lib {in.measuring}/udo/libWhole.so:Whole" in said(measures)
+    assert "--op_package_config" not in said(measures)
+
+
+def said(work: Work) -> str:
+    words = work.params["argv"]
+    assert isinstance(words, list)
+    return " ".join(map(str, words))
 
 
 def test_a_graph_without_packages_has_a_context_that_says_nothing_of_them():

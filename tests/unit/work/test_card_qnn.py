@@ -103,3 +103,16 @@ def test_the_name_that_was_read_back_is_the_one_to_ask_for() -> None:
     manifest["graphs"]["vad"]["context"]["graph"] = "vad_10s"
 
     assert "`graphRetrieve` with `vad_10s`" in card(manifest)
+
+
+def test_libraries_for_another_system_name_that_systems_folder() -> None:
+    manifest = of_libraries("linux-x64", "android-aarch64")
+    for graph in manifest["graphs"].values():
+        one = graph["libraries"].pop("android-aarch64")
+        one |= {"system": "aarch64-oe-linux-gcc11.2", "file": "aarch64-oe-linux-gcc11.2/libm.so"}
+        graph["libraries"]["aarch64-oe-linux-gcc11.2"] = one
+    text = card(manifest)
+
+    assert "| `libQnnHtp.so` | `lib/aarch64-oe-linux-gcc11.2` | the backend |" in text
+    assert "--model libm.so " in text
+    assert "lib/aarch64-android" not in text

@@ -16,7 +16,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     for name in ("Makefile", "src/MyInterface.cpp", "src/ops/MyAdd.cpp", "src/ops/MyMul.cpp"):
         write(tmp_path / "in/skeleton/My" / name, "generated")
     return Run(
-        params={"ops": ["MyAdd"]},
+        params={"ops": ["MyAdd"], "at": "op_packages.MyAdd"},
         inputs={"skeleton": Path("in/skeleton"), "sources": Path("in/sources")},
         outputs={},
     )
