@@ -16,7 +16,7 @@ SOURCES := qnnbuild tests $(wildcard bench tools dodo.py)
 define IMAGE_LINT
 $(BIN)/hadolint Dockerfile-2.40
 $(BIN)/shellcheck image/*.sh
-$(BIN)/zizmor --offline --quiet .github/workflows/sdk-image.yml
+$(BIN)/zizmor --offline --quiet .github/workflows
 endef
 
 define CHECK_PYTHON

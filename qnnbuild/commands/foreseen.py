@@ -16,6 +16,7 @@ from qnnbuild.session import Session, open_builder
 from qnnbuild.steps.wrap import is_wrapped
 from qnnbuild.work.operators import Left
 from qnnbuild.work.plugin_fusions import Expected
+from qnnbuild.work.wrong_numbers import Wrong
 
 SHOWN = 8
 STEPS = ("convert", "prepare", "fetch", "export")
@@ -37,6 +38,7 @@ class Foreseen:
     was: str | None  # whose model it was; None: there is none
     left: tuple[Left, ...] = ()
     fusions: tuple[Expected, ...] = ()
+    wrong: tuple[Wrong, ...] = ()
 
 
 def foreseen(session: Session) -> Iterator[Foreseen]:
@@ -112,6 +114,7 @@ def _look(
     from qnnbuild.work.names import name_nodes
     from qnnbuild.work.operators import left_to_cpu
     from qnnbuild.work.plugin_fusions import expected_fusions
+    from qnnbuild.work.wrong_numbers import wrong_numbers
 
     model = onnx.load(str(found.path), load_external_data=False)
     name_nodes(model)
@@ -122,6 +125,7 @@ def _look(
         was=found.was,
         left=tuple(left_to_cpu(model, archs, floats_as=floats_as)),
         fusions=tuple(expected_fusions(model)),
+        wrong=tuple(wrong_numbers(model)) if floats_as == "f32" else (),
     )
 
 
@@ -137,6 +141,8 @@ def lines(one: Foreseen) -> Iterator[str]:
         yield f"  on the CPU  {node.node} ({node.operator}){where}: {node.why}"
     if len(one.left) > SHOWN:
         yield f"  and {len(one.left) - SHOWN} more"
+    for pattern in one.wrong[:SHOWN]:
+        yield f"  wrong       {pattern.node}: {pattern.what}, in float; {pattern.mend}"
     kinds: dict[tuple[str, str], int] = {}
     for fusion in one.fusions:
         kinds[fusion.fusion, fusion.qnn] = kinds.get((fusion.fusion, fusion.qnn), 0) + 1
@@ -156,6 +162,7 @@ def as_data(found: Sequence[Foreseen]) -> list[Mapping[str, Json]]:
             "model": one.was,
             "on_cpu": [{**asdict(node), "archs": list(node.archs)} for node in one.left],
             "fusions": [{**asdict(f), "nodes": list(f.nodes)} for f in one.fusions],
+            "wrong": [asdict(pattern) for pattern in one.wrong],
         }
         for one in found
     ]

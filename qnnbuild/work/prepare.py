@@ -26,6 +26,7 @@ from qnnbuild.work.ranges import check_ranges
 from qnnbuild.work.repairs.all import repair
 from qnnbuild.work.run import Run
 from qnnbuild.work.walk import dtype_of, shape_of
+from qnnbuild.work.wrong_numbers import warn_of_wrong_numbers
 
 BASELINE = "baseline.onnx"
 """The original as ONNX Runtime can load it, written beside its side files."""
@@ -186,6 +187,8 @@ def _check_what_runs(run: Run, wishes: Wishes, model: ModelProto, story: Story) 
     story.left = check_operators(
         run, model, cpu_fallback=wishes.cpu_fallback, floats_as=floats_as, own=own
     )
+    if wishes.fp16:
+        warn_of_wrong_numbers(run, model)
 
 
 def _take_shapes(model: ModelProto, proof: Proof) -> bool:

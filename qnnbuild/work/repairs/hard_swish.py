@@ -7,6 +7,7 @@ HardSwish, and that is multiplied once more.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 from onnx import ModelProto, NodeProto, helper
 
@@ -22,17 +23,24 @@ def apply(model: ModelProto) -> list[str]:
     if opset_of(model) < HARDSWISH_SINCE:
         return changed
     view = View.of(model)
+    for node, product in list(written_out(model)):
+        changed.append(node.name)
+        swish = helper.make_node(
+            "HardSwish", [node.input[0]], [product.output[0]], name=product.name
+        )
+        view.replace(product, [swish])
+    return changed
+
+
+def written_out(model: ModelProto) -> Iterator[tuple[NodeProto, NodeProto]]:
+    """Each HardSigmoid that is a HardSwish together with the Mul that alone reads it."""
+    view = View.of(model)
     for node in [n for n in model.graph.node if n.op_type == "HardSigmoid"]:
         product = view.only_reader(node.output[0], "Mul")
         if product is None or view.other(product, node.output[0]) != node.input[0]:
             continue
         if _is_hard_swish(node):
-            changed.append(node.name)
-            swish = helper.make_node(
-                "HardSwish", [node.input[0]], [product.output[0]], name=product.name
-            )
-            view.replace(product, [swish])
-    return changed
+            yield node, product
 
 
 def _is_hard_swish(node: NodeProto) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from qnnbuild.commands.foreseen import Foreseen, as_data, lines
 from qnnbuild.work.operators import Left
 from qnnbuild.work.plugin_fusions import Expected
+from qnnbuild.work.wrong_numbers import Wrong
 
 NEG = Left(node="n", operator="ai.onnx:Neg", why="not in int32", certain=False, archs=(68, 79))
 GELU = Expected(fusion="GeluFusion", by="plugin", qnn="Gelu", nodes=("a", "b"))
@@ -17,6 +18,23 @@ def test_nodes_and_fusions_are_told():
         "m/g: 1 node for the CPU; the prepared model",
         "  on the CPU  n (ai.onnx:Neg) (HTP v68, v79): not in int32",
         "  fused       2 × GeluFusion → Gelu",
+    ]
+
+
+def test_what_is_computed_wrongly_is_told_with_what_mends_it():
+    wrong = Wrong(node="h", what="HardSigmoid times its input", mend="repairs: [hard-swish]")
+    one = Foreseen(graph="m/g", chips=(), was="prepare", wrong=(wrong,))
+
+    assert list(lines(one)) == [
+        "m/g: all nodes can run on the NPU; the prepared model",
+        "  wrong       h: HardSigmoid times its input, in float; repairs: [hard-swish]",
+    ]
+    assert as_data([one])[0]["wrong"] == [
+        {
+            "node": "h",
+            "what": "HardSigmoid times its input",
+            "mend": "repairs: [hard-swish]",
+        }
     ]
 
 
@@ -49,4 +67,5 @@ def test_the_same_as_data():
             }
         ],
         "fusions": [],
+        "wrong": [],
     }

@@ -18,6 +18,7 @@ from qnnbuild.work.prepare import prepare
 from qnnbuild.work.run import Run, WorkError
 from qnnbuild.work.walk import shape_of
 from tests.graphs import model, text
+from tests.repairable import BROKEN
 from tests.working import PREPARE, run_work, written
 
 CONV = (
@@ -291,3 +292,17 @@ def test_bfloat16_at_the_borders_is_not_compared(tmp_path: Path) -> None:
     assert report(tmp_path)["comparison"] == {
         "why_not": "bfloat16 at its borders, which numpy does not know"
     }
+
+
+def test_what_the_htp_computes_wrongly_in_float_is_a_warning_where_it_stays_float(
+    tmp_path: Path,
+) -> None:
+    swish = BROKEN["hard-swish/input first"]
+
+    floats = run(swish(), tmp_path / "fp16", inputs={}, fp16=True)
+    quantized = run(swish(), tmp_path / "w8a16", inputs={}, fp16=False)
+    repaired = run(swish(), tmp_path / "mended", inputs={}, fp16=True, repairs=["hard-swish"])
+
+    assert [notice.place for notice in floats.warnings] == ["repairs"]
+    assert "repairs: [hard-swish]" in floats.warnings[0].message
+    assert quantized.warnings == repaired.warnings == []
