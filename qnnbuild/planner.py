@@ -29,6 +29,8 @@ from qnnbuild.steps.export import export
 from qnnbuild.steps.fetch import fetch
 from qnnbuild.steps.library import library
 from qnnbuild.steps.library_bundle import library_bundle
+from qnnbuild.steps.on_device import on_device
+from qnnbuild.steps.on_device import problems as on_device_problems
 from qnnbuild.steps.op_packages import op_package, packages, skeleton
 from qnnbuild.steps.prepare import prepare
 from qnnbuild.steps.runtime import runtime
@@ -43,6 +45,7 @@ STEPS = (
     *(skeleton, op_package, packages, unquantized, convert, lowered, library, context, dump),
     wrap_step.wrap,
     *(samples, references, reference, verify, metric, verdict, expected, bundle),
+    on_device,
     *(library_bundle, archive, runtime),
 )
 CHECKS = (prepare_step.problems,)
@@ -66,6 +69,7 @@ def problems_of(targets: Sequence[Target], toolchains: Mapping[str, Toolchain]) 
                 *(check(graph) for check in CHECKS),
                 toolchain.problems(graph, target.chip, target.context),
                 dump_problems(graph, target.chip, toolchain),
+                on_device_problems(graph, target.chip, toolchain),
                 op_package_problems(target, graph, toolchains),
             ):
                 # the same mistake for another chip is at the same place with the same hint

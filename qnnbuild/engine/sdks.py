@@ -21,8 +21,8 @@ from qnnbuild.engine.stats import Stats
 from qnnbuild.errors import ToolError
 from qnnbuild.formats.format_error import FormatError
 from qnnbuild.formats.sdk_yaml import same_version, sdk_version
+from qnnbuild.model.sdk_runtime import PHONE, TEXTS, phone_files, runtime_files
 from qnnbuild.model.sdk_runtime import PREFIX as RUNTIME
-from qnnbuild.model.sdk_runtime import TEXTS, runtime_files
 from qnnbuild.model.sdk_systems import SYSTEMS, declared_as
 from qnnbuild.model.sdks import VARIABLE, Sdk
 from qnnbuild.work.qairt_sdk import HOST, HOST_PATH
@@ -38,6 +38,8 @@ LEFT_OUT = ("*/__pycache__/*", "*.pyc")
 def _part(name: str) -> Part:
     if name.startswith(RUNTIME):
         return Part(needed=runtime_files(name), files=TEXTS)
+    if name.startswith(PHONE):
+        return Part(needed=phone_files(name))
     return PARTS[name]
 
 

@@ -9,7 +9,7 @@ from qnnbuild.errors import Span
 
 Scalar = str | int | float | bool
 
-DUMPS, ARCHIVES = "dumps", "archives"
+DUMPS, ARCHIVES, ON_DEVICE = "dumps", "archives", "on-device"
 """The folders below build/ that are no model's."""
 
 
@@ -194,6 +194,7 @@ class Verify:
     reference: tuple[str, ...] = ()  # recorded outputs of the original framework, .npz, patterns
     chips: tuple[str, ...] = ("generations",)
     bars: Bars = field(default_factory=Bars)  # of every output that `outputs` does not name
+    on_device: bool = field(default=False, compare=False)  # a folder that runs it on a phone
     by_precision: bool = field(default=False, compare=False)  # the recipe gives no bars
     outputs: Mapping[str, OutputBars] = field(default_factory=dict)
     metrics: tuple[Metric, ...] = ()

@@ -7,6 +7,9 @@ from collections.abc import Sequence
 PREFIX = "runtime/"
 """Begins the name of the part of an SDK that is passed on."""
 
+PHONE = "phone/"
+"""The same of the part that runs a binary on a phone."""
+
 BACKEND = ("libQnnHtp.so", "libQnnSystem.so")
 PREPARES = "libQnnHtpPrepare.so"
 """Compiles on the device what is no binary yet: libraries need it."""
@@ -20,6 +23,22 @@ def runtime_part(system: str, archs: Sequence[int], *, prepares: bool) -> str:
     """ "runtime/aarch64-android/73+79/prepares" → `runtime_files` knows it."""
     told = "+".join(map(str, sorted(set(archs))))
     return f"{PREFIX}{system}/{told}" + ("/prepares" if prepares else "")
+
+
+def phone_part(arch: int) -> str:
+    """ "phone/79" → `phone_files` knows it."""
+    return f"{PHONE}{arch}"
+
+
+def phone_files(part: str) -> tuple[str, ...]:
+    """What runs a binary on a phone and tells what it answered."""
+    arch = part.removeprefix(PHONE)
+    names = [*BACKEND, "libQnnHtpNetRunExtensions.so", f"libQnnHtpV{arch}Stub.so"]
+    return (
+        "bin/aarch64-android/qnn-net-run",
+        *(f"lib/aarch64-android/{name}" for name in names),
+        f"lib/hexagon-v{arch}/unsigned/libQnnHtpV{arch}Skel.so",
+    )
 
 
 def runtime_files(part: str) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from qnnbuild.errors import Problem, RecipeError
 from qnnbuild.model.chips import Chips
 from qnnbuild.model.patterns import select
-from qnnbuild.model.recipe import ARCHIVES, DUMPS, Chip, Target
+from qnnbuild.model.recipe import ARCHIVES, DUMPS, ON_DEVICE, Chip, Target
 from qnnbuild.model.recipe_file import RecipeFile, read_recipe_file
 from qnnbuild.model.resolve import Resolver
 from qnnbuild.model.settings import Settings
@@ -77,7 +77,7 @@ def _targets(recipe: RecipeFile, selection: _Selection) -> tuple[list[Target], l
 def _same_model(recipe: RecipeFile, models: dict[str, ScalarNode]) -> list[Problem]:
     name = recipe.root.get("model")
     assert isinstance(name, ScalarNode)
-    for folder in (DUMPS, ARCHIVES):
+    for folder in (DUMPS, ARCHIVES, ON_DEVICE):
         if name.value.casefold() == folder:
             return [Problem(message=f"build/{folder}/ is where {folder} land", at=name.span)]
     first = models.setdefault(name.value.casefold(), name)

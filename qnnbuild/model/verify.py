@@ -64,6 +64,7 @@ def verify_of(
         reference=reference,
         chips=tuple(value.get("chips", ("generations",))),
         bars=bars,
+        on_device=value.get("on_device", False),
         by_precision=by_precision,
         outputs=_outputs(node, value, written, problems),
         metrics=metrics,

@@ -92,6 +92,7 @@ class ModelPlan:
             yield from self._dumps(chain, toolchain)
             if proof.run_for(chain) is chain:
                 yield from proof.actions(chain, toolchain)
+            yield from proof.on_device(chain, toolchain)
 
     def _dumps(self, chain: Chain, toolchain: Toolchain) -> Iterator[Action]:
         """Those that the recipe lists, and the op trace that tells what the CPU runs."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from qnnbuild.actions.action import Action, OutputOf
@@ -12,6 +13,7 @@ from qnnbuild.plans.names import Names, Use
 from qnnbuild.plans.samples import shown_samples
 from qnnbuild.steps.debug import BORDERS_ALONE
 from qnnbuild.steps.expected import Steps, expected
+from qnnbuild.steps.on_device import on_device
 from qnnbuild.steps.samples import references
 from qnnbuild.steps.verify import metric, reference, verdict, verify
 
@@ -21,6 +23,16 @@ if TYPE_CHECKING:
 
 
 GENERATIONS = ("generations",)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Known:
+    """What a graph is run on and what its original answers, and the actions that make both."""
+
+    actions: Sequence[Action]
+    samples: OutputOf
+    recorded: OutputOf | None
+    referred: Action
 
 
 class Proof:
@@ -61,14 +73,56 @@ class Proof:
 
     def actions(self, chain: Chain, toolchain: Toolchain) -> Iterator[Action]:
         """samples, reference, verify, metrics and, last, the verdict on the chain's own binary."""
+        use, shown = chain.use, self._known(chain)
+        yield from shown.actions
+        verified = verify(
+            use.target,
+            use.graph,
+            toolchain,
+            compiled=chain.compiled.name,
+            stem=chain.stem,
+            alone=chain.is_run_alone,
+            referred=shown.referred.name,
+            samples=shown.samples,
+            recorded=shown.recorded,
+            packages=chain.packages.name if chain.packages else None,
+            name=f"verify/{use.base}@{use.target.chip.name}",
+        )
+        yield verified
+        yield from self._judged(chain, verified, shown.referred, shown.samples)
+
+    def on_device(self, chain: Chain, toolchain: Toolchain) -> Iterator[Action]:
+        """A folder for a phone where the recipe wants one, whatever of it the host runs."""
         use = chain.use
-        taken = list(shown_samples(self.names, use, chain.prepared))
-        yield from taken
-        shown = OutputOf(action=taken[-1].name, output="feeds")
+        if not use.graph.verify.on_device or use.graph.backend != "htp":
+            return
+        known = self._known(chain)
+        yield from known.actions
+        given = {
+            "samples": known.samples,
+            "reference": OutputOf(action=known.referred.name, output="reference"),
+            **({"recorded": known.recorded} if known.recorded else {}),
+        }
+        if chain.packages:
+            given["packages"] = OutputOf(action=chain.packages.name, output="device")
+        yield on_device(
+            use.target,
+            use.graph,
+            toolchain,
+            compiled=chain.compiled.name,
+            stem=chain.stem,
+            given=given,
+            name=f"on-device/{use.base}@{use.target.chip.name}",
+        )
+
+    def _known(self, chain: Chain) -> Known:
+        use = chain.use
+        made = list(shown_samples(self.names, use, chain.prepared))
+        shown = OutputOf(action=made[-1].name, output="feeds")
         recorded = None
         if use.graph.verify.reference:
-            outputs = self._recorded(chain, taken[-1].name)
-            yield outputs
+            outputs = self._recorded(chain, made[-1].name)
+            made.append(outputs)
             recorded = OutputOf(action=outputs.name, output="recorded")
         referred = self._shared(
             "reference",
@@ -82,22 +136,8 @@ class Proof:
                 name=name,
             ),
         )
-        yield referred
-        verified = verify(
-            use.target,
-            use.graph,
-            toolchain,
-            compiled=chain.compiled.name,
-            stem=chain.stem,
-            alone=chain.is_run_alone,
-            referred=referred.name,
-            samples=shown,
-            recorded=recorded,
-            packages=chain.packages.name if chain.packages else None,
-            name=f"verify/{use.base}@{use.target.chip.name}",
-        )
-        yield verified
-        yield from self._judged(chain, verified, referred, shown)
+        made.append(referred)
+        return Known(actions=made, samples=shown, recorded=recorded, referred=referred)
 
     def _recorded(self, chain: Chain, shown: str) -> Action:
         use = chain.use

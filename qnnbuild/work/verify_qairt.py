@@ -68,7 +68,7 @@ def verify(run: Run) -> None:
     samples = [read_npz(file) for file in array_files(run.inputs["samples"])]
     inputs = inputs_of(samples[0], graph.inputs, by_name(facts["inputs"]), kept(run.params))
     outputs = outputs_of(
-        _shapes(run, said), graph.outputs, by_name(facts["outputs"]), kept(run.params)
+        shapes_of(run, said), graph.outputs, by_name(facts["outputs"]), kept(run.params)
     )
     lines = write_inputs(SAMPLES, samples, inputs)
     INPUT_LIST.write_text("".join(lines), encoding="utf-8", newline="\n")
@@ -118,11 +118,15 @@ def by_name(tensors: Sequence[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]
 
 
 def write_inputs(
-    folder: Path, samples: Sequence[Mapping[str, Array]], inputs: Sequence[Border]
+    folder: Path,
+    samples: Sequence[Mapping[str, Array]],
+    inputs: Sequence[Border],
+    there: str = "",
 ) -> list[str]:
     """Raw files, and for each sample its line of the list: names, since there may be several.
 
     The paths are relative, and so from wherever the tool runs: no path may have a blank in it.
+    `there` is the folder in which a phone has the files.
     """
     folder.mkdir(exist_ok=True)  # ./again may be run again
     lines = []
@@ -131,12 +135,13 @@ def write_inputs(
         for place, border in enumerate(inputs):
             path = folder / f"{number:06}-{place}.raw"
             path.write_bytes(border.native(sample[border.name]))
-            words.append(f"{border.tensor.name}:={path.as_posix()}")
+            shown = f"{there}/{path.name}" if there else path.as_posix()
+            words.append(f"{border.tensor.name}:={shown}")
         lines.append(" ".join(words) + "\n")
     return lines
 
 
-def _shapes(run: Run, said: Mapping[str, Any]) -> dict[str, tuple[int, ...] | None]:
+def shapes_of(run: Run, said: Mapping[str, Any]) -> dict[str, tuple[int, ...] | None]:
     """Of the outputs, as the original has them; of a model that nobody can run none is known."""
     files = array_files(run.inputs["reference"])
     known = read_npz(files[0]) if files else {}

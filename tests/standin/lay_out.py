@@ -210,6 +210,25 @@ def _cross(machine: int) -> str:
     return f"#!{sys.executable}\n" + script.replace("MACHINE = 0", f"MACHINE = {machine}")
 
 
+ADB = """\
+#!{python}
+import sys
+from pathlib import Path
+
+sys.path.insert(0, "{root}/lib/python")
+from {package}.adb import main
+
+sys.exit(main(sys.argv[1:], Path("{root}"), Path("{phone}")))
+"""
+
+
+def lay_out_adb(folder: Path, root: Path) -> Path:
+    """An adb that sees one phone, the folder `folder`/phone, with what is in the SDK at `root`."""
+    text = ADB.format(python=sys.executable, root=root, package=PACKAGE, phone=folder / "phone")
+    _write(folder / "adb", text, mode=0o755)
+    return folder / "adb"
+
+
 def missing_programs() -> list[str]:
     """What a model library cannot be built without on this machine."""
     compiler = any(shutil.which(name) for name in COMPILERS)

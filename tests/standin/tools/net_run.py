@@ -21,7 +21,7 @@ from tests.standin.tools import (
 )
 from tests.standin.tools.context_generator import check_words
 from tests.standin.tools.library_file import Model
-from tests.standin.tools.log import RefusedError, complain, say
+from tests.standin.tools.log import RefusedError, complain, say, timed
 from tests.standin.tools.onnx_graph import FLOAT16, NUMPY, Meta, join, run
 from tests.standin.tools.release import Release, parts, release, switch
 
@@ -169,7 +169,9 @@ def _graphs(values: Mapping[str, str], version: Release) -> list[Model]:
         read = context_file.read(Path(path))
         if read is None or parts(read[0]["sdk"]) > version.number:
             raise RefusedError("Create From Binary failure")
-        if read[0]["share_weights"] and not on_device():
+        if on_device():
+            _find_skel(read[0]["arch"])
+        elif read[0]["share_weights"]:
             # seen of libQnnHtp.so for x86-64: it calls what only a device's own has
             os.kill(os.getpid(), signal.SIGSEGV)
         graphs = zip(read[0]["graphs"], read[1], strict=True)
@@ -243,3 +245,13 @@ def _spoil(folder: Path, how: str | None) -> None:
 def on_device() -> bool:
     """Whether the stand-in for adb runs it."""
     return "QNNSTANDIN_DEVICE" in os.environ
+
+
+def _find_skel(arch: int) -> None:
+    """The Hexagon's library, in a folder of ADSP_LIBRARY_PATH; : does not part its folders."""
+    folders = os.environ.get("ADSP_LIBRARY_PATH", "").split(";")
+    if not any((Path(folder) / f"libQnnHtpV{arch}Skel.so").is_file() for folder in folders):
+        timed("ERROR", "QnnDsp <E> DspTransport.openSession qnn_open failed, 0x80000406", 3.1)
+        timed("ERROR", "QnnDsp <E> Failed to load skel, error: 4000", 3.1)
+        timed("ERROR", "QnnDsp <E> Transport layer setup failed: 14001", 3.2)
+        raise RefusedError("Device Creation failure")
