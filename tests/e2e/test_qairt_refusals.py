@@ -49,6 +49,7 @@ graphs:
     inputs: {x: {layout: NTF}}
     precision: w8a8
     calibration: {random: 1}
+    verify: {chips: none}
     options: {qairt: {extensions: {context_priority: high, graph_priority: low}}}
 """
 
