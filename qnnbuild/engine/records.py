@@ -211,6 +211,11 @@ class Records:
         rows = self._all("select digest, size from elsewhere")
         return {digest: int(size) for digest, size in rows}
 
+    def size_elsewhere(self, digest: Digest) -> int | None:
+        for (size,) in self._all("select size from elsewhere where digest=?", digest):
+            return int(size)
+        return None
+
     def keep_elsewhere(self, files: Mapping[Digest, int]) -> None:
         with self._writing() as db:
             db.executemany("insert or replace into elsewhere values(?,?)", list(files.items()))

@@ -71,7 +71,14 @@ class RemoteStore:
 
     def has(self, digest: Digest) -> bool:
         """Whether the remote cache had it when it was last heard of; asks nobody."""
-        return digest in self._elsewhere and digest not in self._lost
+        if digest in self._lost or self.settings is None:
+            return False
+        if digest not in self._elsewhere:  # another build of the same store may have heard since
+            size = self.records.size_elsewhere(digest)
+            if size is None:
+                return False
+            self._elsewhere[digest] = size
+        return True
 
     # --- taking -----------------------------------------------------------------------------
 
@@ -87,7 +94,8 @@ class RemoteStore:
         if files.keys() & self._lost:
             return None
         self._elsewhere.update(files)
-        self.records.keep_elsewhere(files)
+        if files:
+            self.records.keep_elsewhere(files)
         return record
 
     def _find(self, action: Action, key: Digest, parts: Mapping[str, Json]) -> Record | None:

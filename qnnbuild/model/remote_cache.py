@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlsplit
 
 from qnnbuild.errors import Problem, RecipeError, Span
-from qnnbuild.text.nodes import MappingNode, ScalarNode
+from qnnbuild.text.nodes import Entry, MappingNode, Node, ScalarNode
 
 SCHEMES = ("https", "http", "grpcs", "grpc", "s3", "gs", "az", "file")
 URL = "QNNBUILD_REMOTE_CACHE"
@@ -54,6 +55,46 @@ def remote_cache_problems(node: MappingNode | None) -> Iterator[Problem]:
     url = node.get("url") if node is not None else None
     if isinstance(url, ScalarNode):
         yield from _problems(url.value, url.span)
+
+
+def without_secrets(problems: Iterable[Problem], entry: Entry | None) -> list[Problem]:
+    """The same problems; of what stands in `remote_cache:` neither a line nor a text is shown."""
+    if entry is None:
+        return list(problems)
+    lines = {entry.key.span.line, *_lines(entry.value)}
+    texts = {text for text in _texts(entry.value) if len(text) > LONGEST_WORD}
+    return [_without(p, texts) if p.at and p.at.line in lines else p for p in problems]
+
+
+def _without(problem: Problem, texts: AbstractSet[str]) -> Problem:
+    shown = replace(problem, at=_hidden(problem.at))
+    if any(text in problem.message + (problem.hint or "") for text in texts):
+        message = problem.message.partition(", not ")[0]
+        return replace(shown, message=message, hint="remote_cache: {url: …, mode: …}")
+    return shown
+
+
+def _lines(node: Node) -> Iterator[int]:
+    yield node.span.line
+    if isinstance(node, MappingNode):
+        for entry in node.entries.values():
+            yield entry.key.span.line
+            yield from _lines(entry.value)
+
+
+def _texts(node: Node) -> Iterator[str]:
+    if isinstance(node, ScalarNode):
+        yield node.value
+    elif isinstance(node, MappingNode):
+        for _, value in node:
+            yield from _texts(value)
+    else:
+        for value in node.items:
+            yield from _texts(value)
+
+
+LONGEST_WORD = len("read-write")
+"""What is longer than any word that may stand there could be an address or a token."""
 
 
 def with_environment(

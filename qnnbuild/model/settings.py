@@ -8,7 +8,12 @@ from dataclasses import dataclass, field
 from qnnbuild.errors import Problem, RecipeError, Span
 from qnnbuild.model.paths import paths_of
 from qnnbuild.model.recipe import Scalar
-from qnnbuild.model.remote_cache import RemoteCache, remote_cache_of, remote_cache_problems
+from qnnbuild.model.remote_cache import (
+    RemoteCache,
+    remote_cache_of,
+    remote_cache_problems,
+    without_secrets,
+)
 from qnnbuild.model.schemas import settings_schema
 from qnnbuild.model.sdks import KEYS, Sdk, is_sdk, sdk_of, sdk_problems
 from qnnbuild.text.complaints import in_order
@@ -51,6 +56,7 @@ def read_settings(text: str | bytes, file: str = SETTINGS_FILE) -> Settings:
         toolchains = _toolchain_problems(root.mapping("toolchains"))
         remote = remote_cache_problems(root.mapping("remote_cache"))
         problems = [*problems, *settings_schema().check(root), *toolchains, *remote]
+        problems = without_secrets(problems, root.entries.get("remote_cache"))
     if root is None or problems:
         raise RecipeError.of(in_order(problems))
     value = settings_schema().typed(root)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from qnnbuild.actions.action import Action, OutputOf
 from qnnbuild.actions.plan import Plan
 from qnnbuild.errors import NothingMatches
+from qnnbuild.steps.members import member_of
 from qnnbuild.steps.wrap import check_compiled_here
 
 CALLS = {"qnnbuild.work.context_ort:context": "qnnbuild.work.debug:debug"}
@@ -18,7 +19,8 @@ BORDERS_ALONE = ("qnnbuild.work.qairt_context:context",)
 
 def debug(plan: Plan, name: str, *, sample: int, bar_db: float, alone: bool = False) -> Action:
     """For the one context that the action `name` is, stands on, or is made from."""
-    compiled = plan[_context(plan, name)]
+    shipped = plan[_context(plan, name)]
+    compiled = member_of(shipped, name)
     call = _looking(plan, compiled)
     model, names = compiled.inputs["model"], compiled.inputs["names"]
     assert isinstance(names, OutputOf)
@@ -40,7 +42,7 @@ def debug(plan: Plan, name: str, *, sample: int, bar_db: float, alone: bool = Fa
             "model": model,
             "prepared": prepared,
             "names": names,
-            "samples": _samples(plan, compiled.name, names.action),
+            "samples": _samples(plan, shipped, compiled, names.action),
         },
         outputs=("layers",),
         tools=compiled.tools,
@@ -59,11 +61,6 @@ def _looking(plan: Plan, compiled: Action) -> str:
             f"the layers of {compiled.name} cannot be looked at: a binary of Qualcomm's SDK is "
             "run as it is, and tells its outputs alone",
             hint="toolchain: ort for the same graph, while you look",
-        )
-    if "model" not in compiled.inputs:
-        raise NothingMatches(
-            f"{compiled.name} holds several graphs, and layers are looked at one graph at a time",
-            hint="context: {share_weights: false} while you look",
         )
     call = CALLS.get(compiled.call or "")
     if call is None:
@@ -90,10 +87,10 @@ def verified_by(plan: Plan, debugged: Action) -> str | None:
         source = action.inputs.get("context")
         if action.step != "verify" or not isinstance(source, OutputOf):
             continue
-        compiled = plan[source.action]
+        compiled = member_of(plan[source.action], action.name)
         if (
             compiled.params.get("soc_model") == debugged.params["soc_model"]
-            and compiled.inputs["model"] == debugged.inputs["model"]
+            and compiled.inputs.get("model") == debugged.inputs["model"]
             and action.inputs.get("samples") == debugged.inputs["samples"]
         ):
             return action.name
@@ -108,19 +105,22 @@ def _is_quantized(plan: Plan, model: object, prepared: OutputOf) -> bool:
     )
 
 
-def _samples(plan: Plan, compiled: str, prepared: str) -> OutputOf:
+def _samples(plan: Plan, shipped: Action, compiled: Action, prepared: str) -> OutputOf:
     """Those that the binary is verified with; else any that were made for the same graph."""
-    for source in (*_verified_with(plan, compiled), *_made_for(plan, prepared)):
+    for source in (*_verified_with(plan, shipped, compiled), *_made_for(plan, prepared)):
         return source
     raise NothingMatches(
-        f"there are no samples to run {compiled} with", hint="verify: {chips: generations}"
+        f"there are no samples to run {compiled.name} with", hint="verify: {chips: generations}"
     )
 
 
-def _verified_with(plan: Plan, compiled: str) -> Iterator[OutputOf]:
-    for name in plan.dependents(compiled):
+def _verified_with(plan: Plan, shipped: Action, compiled: Action) -> Iterator[OutputOf]:
+    """Of a shared context those of the graph that is looked at."""
+    for name in plan.dependents(shipped.name):
         source = plan[name].inputs.get("samples")
-        if plan[name].step == "verify" and isinstance(source, OutputOf):
+        if plan[name].step != "verify" or not isinstance(source, OutputOf):
+            continue
+        if member_of(shipped, name).name == compiled.name:
             yield source
 
 

@@ -9,6 +9,7 @@ from qnnbuild.actions.plan import Plan
 from qnnbuild.digest import Json
 from qnnbuild.errors import NothingMatches, Problem
 from qnnbuild.model.recipe import DUMPS, Chip, ContextOptions, Graph, Target
+from qnnbuild.steps.members import member_of
 from qnnbuild.steps.wrap import check_compiled_here
 from qnnbuild.toolchains import ortqnn
 from qnnbuild.toolchains.work import Toolchain
@@ -115,17 +116,12 @@ def trace(plan: Plan, name: str) -> Action:
 
     The plan's own action where there is one; else the very same work, so that its record counts.
     """
-    compiled = plan[_compiled(plan, name)]
+    compiled = member_of(plan[_compiled(plan, name)], name)
     base, _, chip = compiled.name.partition("/")[2].partition("@")
     own = name_of(base, OP_TRACE, chip)
     if own in plan:
         return plan[own]
     check_compiled_here(plan, compiled)
-    if "model" not in compiled.inputs:
-        raise NothingMatches(
-            f"{compiled.name} holds several graphs",
-            hint=f"dumps: [{OP_TRACE}] in the recipe makes one of each",
-        )
     tried = compiled.params.get("context") if compiled.step == "expect" else compiled.params
     call = CALLS.get(TRIED.get(compiled.call or "", compiled.call or ""))
     if call is None or not isinstance(tried, Mapping):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -71,6 +72,19 @@ def test_a_build_of_nothing_asks_nobody(built, tmp_path):
 
     assert [done.summary for done in seconds] == ["nothing to do: reused 17"] * 2
     assert server.asked == []
+
+
+def test_three_builds_of_one_store_ask_for_each_result_once(built, tmp_path):
+    repo, server = other(built, tmp_path)
+    repos = [repo, *(repo.copy(tmp_path / name / "b") for name in ("second", "third"))]
+    store = {"QNNBUILD_STORE": str(tmp_path / "store")}
+    with ThreadPoolExecutor() as pool:
+        builds = [pool.submit(one.doit, "-n", "4", env=store) for one in repos]
+    done = [build.result() for build in builds]
+
+    assert [(one.code, one.err, one.ran) for one in done] == [(0, "", [])] * 3
+    assert server.counts()["GET ac"] == 17
+    assert all(one.files() == built[0].files() for one in repos)
 
 
 def test_looking_asks_nobody(built, tmp_path):

@@ -207,3 +207,20 @@ def test_what_is_wrong_with_one_graph_is_told_of_it(repo: SmallRepo, tmp_path: P
     assert done.code != 0
     assert "recipes/two.yaml:6:" in done.out + done.err
     assert "curved: " in done.out + done.err
+
+
+@pytest.mark.slow
+def test_one_graph_of_a_shared_binary_is_traced_and_its_layers_are_looked_at(
+    repo: SmallRepo, built: Done
+) -> None:
+    assert built.code == 0, built.out
+    one = "verify/two/curved@SM8750"
+
+    traced = repo.qnnbuild("trace", one)
+    looked = repo.qnnbuild("debug", one, "--json")
+
+    assert traced.code == looked.code == 0, traced.err + looked.err
+    assert "ElementWiseNeuron" in traced.out or "Sigmoid" in traced.out
+    layers = json.loads(looked.out)
+    assert layers["name"] == "debug/two/curved@SM8750"
+    assert layers["shipped"].keys() == {"y"}

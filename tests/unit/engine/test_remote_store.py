@@ -173,6 +173,16 @@ def test_what_build_has_already_is_not_fetched(world, cache):
     assert cache.asked == ["result"] * 4
 
 
+def test_two_builds_of_one_store_ask_once(world, cache):
+    second = world.open(*CHAIN, remote=using(cache))  # begins before the first has asked
+    make_all(world.open(*CHAIN, remote=using(cache)))
+    cache.asked.clear()
+    outcomes = [second.make(one.name).how for one in CHAIN]
+
+    assert outcomes == ["reused"] * 4
+    assert cache.asked == []
+
+
 def test_what_several_threads_want_is_fetched_once(world, cache):
     builder = world.open(*CHAIN, remote=using(cache))
     make_all(builder)

@@ -58,6 +58,20 @@ def test_an_address_that_cannot_be_is_refused_without_showing_it(url: str, told:
     assert "geheim" not in text
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "remote_cache: https://me:geheim@cache\n",
+        "remote_cache: {ulr: 'https://me:geheim@cache'}\n",
+        "remote_cache: {url: ['https://me:geheim@cache']}\n",
+        "remote_cache: {url: 'https://me:geheim@cache', mode: write}\n",
+        "remote_cache:\n  url: https://cache\n  token: geheim\n",
+    ],
+)
+def test_whatever_is_wrong_nothing_secret_is_shown(text: str) -> None:
+    assert "geheim" not in refused(text)
+
+
 def test_a_mode_that_is_none_is_refused() -> None:
     assert "read-write" in refused("remote_cache: {url: 'https://a.b', mode: write}\n")
 

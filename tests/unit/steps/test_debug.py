@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from qnnbuild.actions.action import Action, OutputOf
 from qnnbuild.actions.plan import Plan
 from qnnbuild.errors import NothingMatches
-from qnnbuild.steps.debug import debug
+from qnnbuild.model.chips import packaged_chips
+from qnnbuild.model.recipe import (
+    BundleOptions,
+    ContextOptions,
+    FileSource,
+    Graph,
+    License,
+    Target,
+    Verify,
+)
+from qnnbuild.planner import plan_of
+from qnnbuild.steps.debug import debug, verified_by
+from qnnbuild.toolchains.ortqnn import OrtQnn
 
 
 def action(name: str, call: str, *outputs: str, **inputs: str) -> Action:
@@ -95,3 +109,23 @@ def test_what_is_about_several_chips_is_refused() -> None:
 
     assert str(caught.value) == "prepare/m/g is about 2 compiled graphs, one is wanted"
     assert caught.value.problems[0].facts == (("they are", "context/m/g@A, context/m/g@B"),)
+
+
+def test_a_graph_that_shares_its_binary_is_looked_at_by_itself() -> None:
+    chip = packaged_chips()["SM8750"]
+    one = Graph(name="one", source=FileSource(file="m.onnx"), verify=Verify(chips=("all",)))
+    target = Target(
+        model="m", variant="", axes={}, chip=chip, toolchain="ort", license=License(spdx="MIT"),
+        graphs=(one, replace(one, name="two")), context=ContextOptions(share_weights=("graphs",)),
+        bundle=BundleOptions(),
+    )  # fmt: skip
+    found = plan_of([target], {"ort": OrtQnn()})
+
+    looked = debug(found, "verify/m/two@SM8750", sample=0, bar_db=20.0)
+
+    assert looked.name == "debug/m/two@SM8750"
+    assert looked.params["soc_model"] == chip.soc_model
+    assert looked.inputs["model"] == OutputOf(action="convert/m/two+fp16", output="model")
+    assert verified_by(found, looked) == "verify/m/two@SM8750"
+    with pytest.raises(NothingMatches, match="one is looked at at a time"):
+        debug(found, "context/m/one+two@SM8750", sample=0, bar_db=20.0)

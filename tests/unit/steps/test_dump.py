@@ -149,13 +149,28 @@ def test_from_another_dump_of_the_graph_the_trace_is_made() -> None:
     assert traced.name == OP_TRACE
 
 
-def test_a_context_of_several_graphs_asks_for_the_recipe() -> None:
-    found = plan()
-    several = replace(found[CONTEXT], inputs={"model-vad": found[CONTEXT].inputs["model"]})
-    with pytest.raises(NothingMatches) as caught:
-        trace(Plan.of([several if a.name == CONTEXT else a for a in found]), CONTEXT)
+def test_a_graph_that_shares_its_binary_is_traced_by_itself() -> None:
+    alone = replace(GRAPH, name="alone")
+    one = replace(TARGET, graphs=(alone,))
+    two = replace(
+        TARGET,
+        graphs=(alone, replace(alone, name="beside")),
+        context=ContextOptions(share_weights=("graphs",)),
+    )
+    shared, single = (plan_of([target], {"ort": OrtQnn()}) for target in (two, one))
+    base = f"silero/alone/{TARGET.variant}@SM8750"
 
-    assert caught.value.problems[0].message == f"{CONTEXT} holds several graphs"
+    traced = trace(shared, f"verify/{base}")
+    (context,) = (a.name for a in shared if a.step == "context")
+    with pytest.raises(NothingMatches) as caught:
+        trace(shared, context)
+
+    assert traced == replace(
+        trace(single, f"context/{base}"), tools=traced.tools, places=traced.places
+    )
+    assert caught.value.problems[0].message == (
+        f"{context} holds several graphs, and one is looked at at a time"
+    )
 
 
 def test_what_counts_for_a_dlc_alone_reaches_no_other_dump() -> None:
