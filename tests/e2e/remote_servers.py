@@ -87,7 +87,7 @@ class Handler(BaseHTTPRequestHandler):
     def _is_refused(self) -> bool:
         server = self.server_of
         server.asked.append(f"{self.command} {self.path}")
-        said = self.headers.get("Authorization")
+        said = self.headers.get("Authorization") or self.headers.get("X-Api-Key")
         server.saw |= {said} if said else set()
         if server.wants is None or said == server.wants:
             return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from base64 import b64encode
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -54,9 +55,16 @@ def close(builder: Builder) -> None:
     builder.records.close()
 
 
-def remote(url: str, told: list[Problem] | None = None, *, mode: str = "read", token: str = ""):
+def remote(
+    url: str,
+    told: list[Problem] | None = None,
+    *,
+    mode: str = "read",
+    token: str = "",
+    **more: str,
+):
     settings = RemoteCache(url=url, mode=mode, timeout_s=TIMEOUT_S)
-    environment = {"NETRC": "/dev/null", "QNNBUILD_REMOTE_CACHE_TOKEN": token}
+    environment = {"NETRC": "/dev/null", "QNNBUILD_REMOTE_CACHE_TOKEN": token, **more}
 
     def opening(store: Store, records: Records) -> RemoteStore:
         return RemoteStore(
@@ -268,3 +276,40 @@ def test_a_token_that_is_not_taken_is_told_without_it(server: PlainServer, tmp_p
         "the remote cache is not used any more: it answers 401: it wants credentials, or others"
     ]
     assert SECRET not in terminal(told)
+
+
+def test_netrc_tells_who_we_are(server: PlainServer, tmp_path: Path) -> None:
+    netrc = tmp_path / "netrc"
+    netrc.write_text(f"machine 127.0.0.1 login me password {SECRET}\n")
+    netrc.chmod(0o600)
+    server.wants = "Basic " + b64encode(f"me:{SECRET}".encode()).decode()
+    told: list[Problem] = []
+    builder = opened(tmp_path / "here", remote(server.url, told, NETRC=str(netrc)))
+    make_all(builder)
+    close(builder)
+
+    assert told == []
+    assert server.saw == {server.wants}
+
+
+@pytest.mark.parametrize("header", ["", "x-api-key"])
+def test_another_server_never_gets_the_token(
+    shared: PlainServer, tmp_path: Path, header: str
+) -> None:
+    with plain_server() as other:
+        elsewhere = other.url.replace("127.0.0.1", "localhost")
+
+        def sent_on(said: Handler, _: bytes) -> None:
+            said.send_response(302)
+            said.send_header("Location", elsewhere + said.path)
+            said.send_header("Content-Length", "0")
+            said.end_headers()
+
+        shared.lies["GET ac"] = sent_on
+        using = remote(shared.url, token=SECRET, QNNBUILD_REMOTE_CACHE_HEADER=header)
+        builder = opened(tmp_path / "here", using)
+        make_all(builder)
+        close(builder)
+
+    assert other.saw == set()
+    assert ran(builder) == [one.name for one in CHAIN]
