@@ -68,10 +68,14 @@ def _measured_by(node: MappingNode | None, problems: list[Problem]) -> MeasuredB
 
 
 def _unsayable(package: OpPackage, item: MappingNode) -> Iterator[Problem]:
-    """The plugin takes all packages in one text, with : and , between its parts."""
-    files = [f for f in (package.library, *package.on_device.values()) if f]
-    for file in files:
-        name = posixpath.basename(file)
+    """Plugin and SDK take all packages in one text, with : and , between its parts."""
+    files = [package.library, *package.on_device.values()]
+    files += [package.xml] if package.sources else []  # the library is called after it
+    names = [posixpath.basename(file) for file in files if file]
+    # these lie where the repo has them
+    measures = package.measured_by
+    names += [f for f in (package.converter, measures and measures.library) if f]
+    for name in names:
         if set(name) & set(":,*?[]"):
             yield Problem(
                 message=f"'{name}' cannot be the name of a package's library",

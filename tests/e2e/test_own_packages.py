@@ -225,3 +225,15 @@ def test_ranges_are_measured_with_a_package_for_the_cpu_and_shapes_told_by_a_thi
     } <= set(done.ran)
     assert "--converter_op_package_lib libConverterOpPackage.so" in words
     assert f"--op_package_lib libMyAddCpu.so:{INTERFACE}" in words
+
+
+def test_an_sdk_builds_what_the_real_compiler_of_ort_loads(fresh: SdkRepo):
+    """The stand-in's library computes nothing, and the real compiler says so after it loaded it."""
+    recipe = RECIPE.format(chips="SM8750").replace("toolchain: qairt-2.40", "toolchain: ort")
+    fresh.write("recipes/own.yaml", f"{recipe}      built_with: qairt-2.40\n")
+
+    done = fresh.doit("bundle/own@SM8750")
+
+    assert {"skeleton/own/own/MyAddOpPackage", HERE, "packages/own/own"} <= set(done.ran)
+    assert "a package of your own operators is refused" in done.out
+    assert f"  package:       {LIBRARY}\n" in done.out

@@ -25,6 +25,7 @@ from tests.e2e.refused import (
     CONVERT,
     CONVERTER,
     GENERATOR,
+    LIBRARIAN,
     LIBRARY,
     REFUSALS,
     SILENCES,
@@ -131,18 +132,21 @@ def test_a_failure_shows_the_tools_last_lines_and_what_repeats_it(bench: Bench, 
     assert Path(facts["log"]).is_file()
 
 
-def test_what_repeats_a_failure_works_when_it_is_pasted_into_a_shell(bench: Bench):
-    turn(bench.repo.old, GENERATOR, "finalize")
-    problem, _ = bench.fails(CONTEXT)
-    facts = dict(problem.facts)
-
-    fails = pasted(bench.repo, facts["by hand"])
-    (bench.repo.old / SWITCHES).unlink()
+@pytest.mark.parametrize(
+    ("tool", "action"), [(CONVERTER, CONVERT), (LIBRARIAN, LIBRARY), (GENERATOR, CONTEXT)]
+)
+def test_what_repeats_a_failure_works_when_it_is_pasted_into_a_shell(
+    bench: Bench, tool: str, action: str
+):
+    with spoilt(bench.tool(tool), last="print('not well'); ended = 1"):
+        problem, _ = bench.fails(action)
+        facts = dict(problem.facts)
+        fails = pasted(bench.repo, facts["by hand"])
     works = pasted(bench.repo, facts["by hand"])
 
-    assert facts["last lines"].splitlines()[-1] in fails
-    assert fails.endswith("ended 1")
-    assert "error" not in works.lower()
+    assert facts["last lines"].endswith("not well")
+    assert fails.endswith("not well\nended 1")
+    assert "error:" not in works
     assert works.endswith("ended 0")
 
 
