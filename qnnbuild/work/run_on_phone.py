@@ -23,7 +23,8 @@ from typing import Any
 import numpy as np
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE / "judge"))  # the build's own measures and bars
+JUDGE = HERE / "judge"
+"""The build's own measures and bars."""
 
 Args = argparse.Namespace
 Phone = Mapping[str, Any]
@@ -187,6 +188,7 @@ def _answer(phone: Phone, pulled: Path, number: int, output: Mapping[str, Any], 
 
 def _judge(args: Args, phone: Phone, chip: str) -> int:
     """The build's own numbers and verdict."""
+    sys.path.insert(0, str(JUDGE))
     from qnnbuild.work.bars import Bar
     from qnnbuild.work.numbers import compare_folders
     from qnnbuild.work.run import Run, WorkError
