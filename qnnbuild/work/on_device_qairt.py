@@ -78,14 +78,14 @@ def _sdk_files(run: Run, out: Path) -> list[str]:
 
 def _packages(run: Run, out: Path) -> list[str]:
     """Libraries of the user's own operators, as they lie in a bundle."""
-    if "packages" not in run.inputs:
-        return []
-    source = run.inputs["packages"]
-    names = sorted(p.relative_to(source).as_posix() for p in source.rglob("*") if p.is_file())
-    for name in names:
-        (out / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(source / name, out / name)
-    return names
+    names = set()
+    for source in (folder for name, folder in run.inputs.items() if name.startswith("packages")):
+        for path in (path for path in source.rglob("*") if path.is_file()):
+            name = path.relative_to(source).as_posix()
+            (out / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, out / name)
+            names.add(name)
+    return sorted(names)
 
 
 def _borders(run: Run, facts: Mapping[str, Any]) -> tuple[list[Border], list[Border]]:
