@@ -85,14 +85,11 @@ def test_missing_and_short_answers_are_told(tmp_path: Path) -> None:
     ],
 )
 def test_what_the_phone_says_is_told_with_what_it_means(said: str, told: str) -> None:
+    run_on_phone._check_ended(PHONE, "Finished Executing Graphs\nended with 0\n")
     with pytest.raises(Stop) as caught:
         run_on_phone._check_ended(PHONE, said)
 
     assert told in str(caught.value)
-
-
-def test_a_run_that_ended_well_is_none_of_these() -> None:
-    run_on_phone._check_ended(PHONE, "Finished Executing Graphs\nended with 0\n")
 
 
 def test_an_answer_that_is_nan_where_the_original_is_not_ends_the_run(
@@ -107,7 +104,8 @@ def test_an_answer_that_is_nan_where_the_original_is_not_ends_the_run(
     with pytest.raises(Stop, match="2 of 2 values"):
         run_on_phone._check_finite(PHONE, 0, nan, "its words")
 
-    run_on_phone._check_finite(PHONE, 1, {"y": np.array([np.inf, 1.0]), "n": np.array([1])}, "")
+    fine = {"y": np.array([np.inf, 1.0]), "n": np.array([1])}
+    assert run_on_phone._check_finite(PHONE, 1, fine, "its words") is None
 
 
 VERDICT: dict[str, Any] = {"graph": "enc", "chip": "SM8750", "debug": None, "metrics": {}}
