@@ -6,6 +6,7 @@ import json
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import onnx
 import pytest
 
@@ -237,3 +238,24 @@ def test_an_sdk_builds_what_the_real_compiler_of_ort_loads(fresh: SdkRepo):
     assert {"skeleton/own/own/MyAddOpPackage", HERE, "packages/own/own"} <= set(done.ran)
     assert "a package of your own operators is refused" in done.out
     assert f"  package:       {LIBRARY}\n" in done.out
+
+
+def test_what_the_package_computes_is_held_against_recorded_answers(fresh: SdkRepo):
+    random = np.random.default_rng(0)
+    given = {name: random.standard_normal((1, 8)).astype(np.float32) for name in "ab"}
+    answer = 1 / (1 + np.exp(-(np.maximum(given["a"], 0) + given["b"])))
+    for name, arrays in (("inputs", given), ("answers", {"d": answer})):
+        (fresh.root / name).mkdir()
+        np.savez(fresh.root / name / "one.npz", **arrays)
+    recorded = "verify: {inputs: ../inputs/*.npz, reference: ../answers/*.npz, min_sqnr_db: 40}"
+    recipe = RECIPE.format(chips="SM8750").replace("verify: {chips: none}", recorded)
+    fresh.write("recipes/own.yaml", recipe)
+
+    done = fresh.doit()
+    fresh.write("udo/MyAdd.cpp", SOURCE.replace("a[at] + b[at]", "a[at] - b[at]"))
+    wrong = fresh.doit()
+
+    assert done.code == 0, done.out + done.err
+    assert "verify/own/own@SM8750" in done.ran
+    assert wrong.code != 0
+    assert "SQNR" in wrong.out

@@ -100,6 +100,13 @@ def kept(file: Path) -> Iterator[None]:
     file.write_text(text)
 
 
+@contextmanager
+def away(path: Path) -> Iterator[None]:
+    path.rename(path.with_name("away"))
+    yield
+    path.with_name("away").rename(path)
+
+
 def released(root: Path, version: str) -> None:
     """All tools of the SDK are of this version: as in a folder that was put together of two."""
     (root / FACTS).write_text(json.dumps(facts_of(version)._asdict()))
@@ -110,6 +117,8 @@ def test_a_failure_shows_the_tools_last_lines_and_what_repeats_it(bench: Bench, 
     case = {**REFUSALS, **SILENCES}[name]
     with ExitStack() as stack:
         stack.enter_context(kept(bench.repo.old / FACTS))
+        if case.gone:
+            stack.enter_context(away(bench.repo.old / case.gone))
         if case.release:
             released(bench.repo.old, case.release)
         if case.switch:
@@ -215,10 +224,8 @@ def test_settings_that_did_not_count_ship_nothing(shipped):
 def test_an_sdk_that_is_not_whole_is_told_before_anything_runs(
     bench: Bench, gone: str, action: str, message: str
 ):
-    path = bench.repo.old / gone
-    path.rename(path.with_name("away"))
-    done = bench.repo.doit(action)
-    path.with_name("away").rename(path)
+    with away(bench.repo.old / gone):
+        done = bench.repo.doit(action)
 
     assert done.code == 4
     assert f"the toolchain qairt-2.40 is not here: {message}" in done.out

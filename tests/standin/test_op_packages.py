@@ -7,6 +7,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import onnx
 import pytest
 
@@ -181,6 +182,24 @@ def test_a_context_with_the_package_is_made_and_without_it_refused(converted: Sd
     assert "validating node mine failed." in without.out
     assert done.rc == 0, done.out
     assert (converted.cwd / "ctx/m.bin").is_file()
+
+
+def test_net_run_answers_with_what_the_package_computes(converted: Sdk):
+    a, b = np.array([[-1, 2, 3, 4, 5, 6, 7, 8]], np.float32), np.ones((1, 8), np.float32)
+    for name, value in (("a", a), ("b", b)):
+        value.tofile(converted.cwd / f"{name}.raw")
+    (converted.cwd / "list.txt").write_text("a:=a.raw b:=b.raw\n")
+    backend = converted.root / "lib" / HOST / "libQnnHtp.so"
+    words = ("--backend", backend, "--model", f"libs/{HOST}/libm.so", "--input_list", "list.txt")
+
+    without = converted.call("qnn-net-run", *words)
+    done = converted.call("qnn-net-run", *words, "--op_packages", f"{BUILT}:{INTERFACE}")
+
+    assert without.rc == 1
+    assert done.rc == 0, done.out + done.err
+    (path,) = (converted.cwd / "output/Result_0").glob("*.raw")
+    wanted = 1 / (1 + np.exp(-(np.maximum(a, 0) + b)))
+    np.testing.assert_allclose(np.fromfile(path, np.float32), wanted[0], rtol=1e-6)
 
 
 @pytest.mark.parametrize(

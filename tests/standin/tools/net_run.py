@@ -144,7 +144,7 @@ def _run(given: elf_args.Given, version: Release, root: Path) -> None:
         samples = input_list.read(Path(path), model.meta["inputs"], native=native, batches=True)
         for number, sample in enumerate(samples):
             known = "structure" in model.meta or how != "zeros"
-            outputs = _inferred(model, sample) if known else _zeros(model.meta)
+            outputs = _inferred(model, sample, registered) if known else _zeros(model.meta)
             if how == "wrong":
                 outputs = {name: -value for name, value in outputs.items()}
             if how == "nothing":
@@ -179,7 +179,9 @@ def _graphs(values: Mapping[str, str], version: Release) -> list[Model]:
     return found
 
 
-def _inferred(model: Model, sample: input_list.Sample) -> dict[str, Any]:
+def _inferred(
+    model: Model, sample: input_list.Sample, registered: Sequence[own_packages.Loaded]
+) -> dict[str, Any]:
     """A batch of several is run one by one."""
     if "structure" not in model.meta:
         raise RefusedError("Graph Execution failure: of this graph only the description is known")
@@ -193,7 +195,10 @@ def _inferred(model: Model, sample: input_list.Sample) -> dict[str, Any]:
         for tensor in model.meta["inputs"]:
             value = _as_float(sample[tensor["name"]][at], tensor)
             feeds[tensor["source"]] = input_list.to_source(value, tensor)
-        made = run(proto, feeds)
+        if model.meta.get("own_operators"):
+            made = own_packages.run(proto, feeds, registered)
+        else:
+            made = run(proto, feeds)
         for tensor in model.meta["outputs"]:
             rows[tensor["name"]].append(_rounded(made[tensor["source"]], tensor))
     return {name: np.concatenate([np.atleast_1d(v) for v in value]) for name, value in rows.items()}
