@@ -31,13 +31,17 @@ ENCODINGS = "{encodings}"
 def convert(run: Run) -> None:
     """Inputs "model", and "feeds" and "encodings" where the recipe has them → output "model".
 
-    `params`: stem, argv (the converter's words), keeps_layout (inputs whose layout is said). The
-    folder's names are always the same, because the C++ tells the whole command line.
+    And "quantization" where the precision is of whole numbers, be it by encodings alone. `params`:
+    stem, argv (the converter's words), keeps_layout (inputs whose layout is said). The folder's
+    names are always the same, because the C++ tells the whole command line.
     """
     sdk = sdk_here()
     if "feeds" not in run.inputs:
         ended = _run(run, sdk)
-        _checked(run, ended)
+        net = _checked(run, ended)
+        if "quantization" in run.outputs:
+            inputs = inputs_of(run.inputs["model"] / "model.onnx")
+            _tell(run, 0, _orders(inputs, _guessed(run, inputs), net, ended))
     else:
         _quantize(run, sdk)
     _same_bytes(run.outputs["model"] / f"{run.params['stem']}.bin")
@@ -46,7 +50,7 @@ def convert(run: Run) -> None:
 def _quantize(run: Run, sdk: Sdk) -> None:
     """Once, or twice where the converter lays an input out otherwise than was foreseen."""
     inputs = inputs_of(run.inputs["model"] / "model.onnx")
-    orders = {one.name: guess(one, run.params["keeps_layout"]) for one in inputs}
+    orders = _guessed(run, inputs)
     for last in (False, True):
         count = write_samples(run.inputs["feeds"], inputs, orders, INPUT_LIST)
         ended = _run(run, sdk)
@@ -57,10 +61,18 @@ def _quantize(run: Run, sdk: Sdk) -> None:
         if last:
             raise ended.failure("the converter lays inputs out differently each time")
         orders = found
+    _tell(run, count, orders)
+
+
+def _guessed(run: Run, inputs: Sequence[Input]) -> dict[str, Order]:
+    return {one.name: guess(one, run.params["keeps_layout"]) for one in inputs}
+
+
+def _tell(run: Run, samples: int, orders: Mapping[str, Order]) -> None:
     told = {
         "by": "qnn-onnx-converter",
-        "samples": count,
-        "layouts": {one.name: list(orders[one.name]) for one in inputs},
+        "samples": samples,
+        "layouts": {name: list(order) for name, order in orders.items()},
         "compared": "the SDK's converter gives no model that the CPU could run",
     }
     text = json.dumps(told, indent=1, sort_keys=True)

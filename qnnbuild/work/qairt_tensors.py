@@ -87,9 +87,14 @@ def numpy_dtype(tensor: BorderTensor) -> np.dtype[Any]:
 
 
 def _stored(border: Border, array: Array) -> Array:
-    """The same numbers in the binary's type; never cut off in silence, but where it rounds."""
+    """The same numbers in the binary's type; never cut off in silence, but where it rounds.
+
+    Whole numbers of the very type are steps already: so has a model its input that begins with a
+    DequantizeLinear. Others are numbers, whatever their type.
+    """
     tensor, dtype = border.tensor, border.dtype
-    if tensor.scale is not None and array.dtype.kind == "f":
+    is_of_steps = array.dtype.kind in "iu" and array.dtype == dtype
+    if tensor.scale is not None and not is_of_steps:
         limits = np.iinfo(dtype)
         steps = np.rint(array.astype(np.float64) / tensor.scale) - (tensor.offset or 0)
         quantized: Array = np.clip(steps, limits.min, limits.max).astype(dtype)

@@ -231,6 +231,27 @@ def test_a_library_for_small_pages_is_refused_for_android(fresh: SdkRepo, tmp_pa
     assert "cannot be loaded where pages have 16 KB" in done.out + done.err
 
 
+ENCODED = "precision: {weights: 8, activations: 16, encodings: ../enc.json}"
+
+
+@pytest.mark.parametrize("falls_back", [False, True])
+def test_encodings_quantize_without_samples(fresh: SdkRepo, falls_back: bool):
+    entry = {"bitwidth": 16, "scale": 0.001, "offset": -32768}
+    fresh.write("enc.json", json.dumps({"activation_encodings": {"x": [entry]}}))
+    recipe = fresh.root / "recipes/sense.yaml"
+    text = recipe.read_text().replace("    calibration: {random: 2}\n", "")
+    option = "        converter: {float_fallback: true}\n" if falls_back else ""
+    text = text.replace("precision: w8a16", ENCODED)
+    recipe.write_text(text.replace("      qairt:\n", f"      qairt:\n{option}"))
+
+    done = fresh.doit("bundle/sense/6@SM8750")
+
+    assert done.code == 0, done.out + done.err
+    manifest = json.loads((fresh.root / "build/sense/6/SM8750/manifest.json").read_text())
+    told = manifest["graphs"]["model"]["quantization"]
+    assert (told["samples"], told["layouts"]["x"]) == (0, [0, 1, 2])
+
+
 def test_a_known_failure_is_no_error_until_it_works(fresh: SdkRepo):
     recipe = fresh.root / "recipes/sense.yaml"
     known = 'expect_failure: {only: SM8750, reason: "err 1002"}\n'

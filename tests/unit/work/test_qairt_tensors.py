@@ -36,6 +36,28 @@ def test_floats_become_steps_of_the_scale_and_come_back() -> None:
     assert one.plain(data).dtype == np.float32
 
 
+@pytest.mark.parametrize("array", [np.array([1, 2, 3], np.int32), np.array([1.0, 2.0, 3.0])])
+def test_whole_numbers_become_steps_of_the_scale_as_floats_do(array: Any) -> None:
+    one = border("uint16", 3, scale=0.5, offset=-2)
+
+    data = one.native(array)
+
+    assert np.frombuffer(data, "<u2").tolist() == [4, 6, 8]
+    assert one.plain(data).tolist() == [1.0, 2.0, 3.0]
+
+
+def test_truths_become_steps_of_the_scale_too() -> None:
+    one = border("uint8", 2, scale=0.5, offset=-2)
+
+    assert list(one.native(np.array([True, False]))) == [4, 2]
+
+
+def test_whole_numbers_of_the_binarys_own_type_are_steps_already() -> None:
+    one = border("uint8", 3, scale=0.5, offset=-2)
+
+    assert list(one.native(np.array([1, 2, 255], np.uint8))) == [1, 2, 255]
+
+
 def test_what_is_beyond_the_range_gets_its_end() -> None:
     one = border("uint16", 2, scale=1.0, offset=0)
 
