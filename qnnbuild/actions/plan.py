@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cached_property
 
-from qnnbuild.actions.action import Action
+from qnnbuild.actions.action import Action, OutputOf
 from qnnbuild.errors import NothingMatches, did_you_mean
 
 
@@ -23,7 +23,10 @@ class Plan:
             known = by_name.setdefault(action.name, action)
             if known is not action and known != action:
                 raise ValueError(f"two different actions are called {action.name}")
-        return cls(actions=_ordered(by_name))
+        ordered = _ordered(by_name)
+        for action in ordered.values():
+            _check_inputs(action, ordered)
+        return cls(actions=ordered)
 
     def __iter__(self) -> Iterator[Action]:
         return iter(self.actions.values())
@@ -94,6 +97,13 @@ class Plan:
     @cached_property
     def _places(self) -> Mapping[str, int]:
         return {name: place for place, name in enumerate(self.actions)}
+
+
+def _check_inputs(action: Action, actions: Mapping[str, Action]) -> None:
+    """What an action takes of another is what that one makes."""
+    for source in action.inputs.values():
+        if isinstance(source, OutputOf) and source.output not in actions[source.action].outputs:
+            raise ValueError(f"{action.name} takes '{source.output}', which {source.action} lacks")
 
 
 def _ordered(actions: Mapping[str, Action]) -> dict[str, Action]:

@@ -26,7 +26,7 @@ from qnnbuild.errors import QnnbuildError
 from qnnbuild.formats.format_error import FormatError
 from qnnbuild.formats.sdk_yaml import same_version, sdk_version
 from qnnbuild.model.sdks import PYTHON
-from qnnbuild.work.qairt_sdk import HOST, Sdk
+from qnnbuild.work.qairt_sdk import HOST, Sdk, search_path
 
 GLIBC = (2, 35)
 """What the SDK's programs are linked against: that of Ubuntu 22.04."""
@@ -102,8 +102,9 @@ def examine_sdk(sdks: Sdks, name: str, machine: Machine | None = None) -> Iterat
         yield from _python(name, Sdk(root=root or Path(), python=python, ndk=None), root, machine)
     yield _glibc(name, machine)
     yield _libraries(name, root, machine)
+    path = search_path(root, python, _place("", lambda: sdks.ndk(name))[0])
     for word, package in PROGRAMS.items():
-        yield _program(f"{name}: {word}", word, package, root)
+        yield _program(f"{name}: {word}", word, package, path)
     yield _headers(name, machine)
     if sdk.ndk is not None:
         yield from _ndk(sdks, name)
@@ -272,8 +273,8 @@ def _libraries(name: str, root: Path | None, machine: Machine) -> Finding:
     )
 
 
-def _program(what: str, word: str, package: str, root: Path | None) -> Finding:
-    found = find_program(word, root or Path())
+def _program(what: str, word: str, package: str, path: str) -> Finding:
+    found = find_program(word, path)
     return tried(
         what=what,
         good=found is not None,

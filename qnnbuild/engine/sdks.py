@@ -16,6 +16,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from qnnbuild.digest import Json, digest_json
+from qnnbuild.engine.python_packages import packages, watched
 from qnnbuild.engine.sdk_parts import PARTS, Part
 from qnnbuild.engine.stats import Stats
 from qnnbuild.errors import ToolError
@@ -25,7 +26,7 @@ from qnnbuild.model.sdk_runtime import PHONE, TEXTS, phone_files, runtime_files
 from qnnbuild.model.sdk_runtime import PREFIX as RUNTIME
 from qnnbuild.model.sdk_systems import SYSTEMS, declared_as
 from qnnbuild.model.sdks import VARIABLE, Sdk
-from qnnbuild.work.qairt_sdk import HOST, HOST_PATH
+from qnnbuild.work.qairt_sdk import search_path
 
 SDK_YAML = "sdk.yaml"
 NDK_FACTS = "source.properties"
@@ -51,6 +52,10 @@ class Located:
     ndk: Path | None
     hexagon: Path | None
     cross: Mapping[str, Mapping[str, Path]] = field(default_factory=dict)
+
+    @property
+    def search_path(self) -> str:
+        return search_path(self.root, self.python, self.ndk)
 
 
 class Sdks:
@@ -104,7 +109,10 @@ class Sdks:
         return f"{version} sha256:{digest_json(contents)}"
 
     def files(self, rest: str) -> Iterator[Path]:
-        """Files whose change changes what `measure` says; none of an SDK that is not there."""
+        """What changes when `measure` says something else; none of an SDK that is not there.
+
+        A folder changes with what comes into it and goes out of it.
+        """
         name, _, part_name = rest.partition("/")
         try:
             located = self.locate(name)
@@ -113,12 +121,15 @@ class Sdks:
         part = _part(part_name)
         yield located.root / SDK_YAML
         yield from (path for _, path in self._of_sdk(located.root, part))
+        yield from self._folders(located.root, part)
+        if part.python:
+            yield from watched(located.python)
         if part.hexagon and located.hexagon is not None:
             yield from located.hexagon.glob(HEXAGON_COMPILERS)
         yield from (
             Path(found)
             for program in part.programs
-            if (found := find_program(program, located.root))
+            if (found := find_program(program, located.search_path))
         )
         if part.ndk and located.ndk:
             yield located.ndk / NDK_FACTS
@@ -230,14 +241,14 @@ class Sdks:
             yield key, self.stats.digest(path) or "missing"
         if part.python:
             yield "python", self.stats.digest(located.python.resolve()) or "missing"
-            yield "packages", " ".join(_packages(located.python))
+            yield "packages", " ".join(packages(located.python))
         for program in part.programs:
-            found = find_program(program, located.root)
+            found = find_program(program, located.search_path)
             if found is None:
                 raise self._error(
                     located.sdk,
                     f"{program} is not on this machine",
-                    (("looked in", ", ".join(HOST_PATH)),),
+                    (("looked in", located.search_path.replace(":", ", ")),),
                     "apt-get install clang make binutils libc++-dev",
                 )
             yield program, self.stats.digest(Path(found).resolve()) or "missing"
@@ -283,6 +294,14 @@ class Sdks:
             inside = path.relative_to(root).as_posix()
             if path.is_file() and not any(fnmatchcase(inside, out) for out in LEFT_OUT):
                 yield inside, path
+
+    def _folders(self, root: Path, part: Part) -> Iterator[Path]:
+        """Those in which a new file would count."""
+        for pattern in part.files:
+            top, everywhere, _ = pattern.partition("/**/")
+            if everywhere:
+                below = (path for path in (root / top).glob("**/") if path.is_dir())
+                yield from (path for path in below if path.name != "__pycache__")
 
     def _needed(self, located: Located, name: str) -> Path:
         path = located.root / name
@@ -345,12 +364,5 @@ def _as_text(cross: Mapping[str, Mapping[str, Path]]) -> dict[str, dict[str, str
     }
 
 
-def find_program(name: str, root: Path) -> str | None:
-    """As an action finds it."""
-    return shutil.which(name, path=":".join((str(root / "bin" / HOST), *HOST_PATH)))
-
-
-def _packages(python: Path) -> list[str]:
-    """Names and versions of what this Python can import, as its folders tell."""
-    lib = python.parent.parent / "lib"
-    return sorted(path.name for path in lib.glob("python3*/site-packages/*.dist-info"))
+def find_program(name: str, path: str) -> str | None:
+    return shutil.which(name, path=path)

@@ -117,12 +117,22 @@ def _parts(chains: Sequence[Chain], toolchain: Toolchain) -> list[LibraryPart]:
             prepared=chain.prepared.name,
             source=source_of(chain.prepared),
             converted=chain.converted.name,
-            packages=chain.packages.name if chain.packages else None,
+            own_libraries=_own_libraries(chain, chains),
             systems=_systems(chain, toolchain),
         )
         for chain in chains
         if chain.use.target is first
     ]
+
+
+def _own_libraries(chain: Chain, chains: Sequence[Chain]) -> dict[str, OutputOf]:
+    """Those of every chip: what is built for the device differs by its HTP generation."""
+    graph = chain.use.graph.name
+    alike = [one.own_libraries for one in chains if one.use.graph.name == graph]
+    ready = chain.own_libraries.get("")
+    found = dict.fromkeys(one for libraries in alike for one in libraries.values())
+    built = (one for one in found if one != ready)
+    return ({"": ready} if ready else {}) | {f"-{n}": one for n, one in enumerate(built)}
 
 
 def _systems(chain: Chain, toolchain: Toolchain) -> dict[str, str]:

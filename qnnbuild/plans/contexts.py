@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from qnnbuild.actions.action import Action
+from qnnbuild.actions.action import Action, OutputOf
 from qnnbuild.model.recipe import Chip, Target
 from qnnbuild.plans.names import Use
 from qnnbuild.steps.context import Member, context
@@ -28,6 +28,18 @@ class Link:
     unquantized: Action | None = None  # what `converted` quantizes, where that is two actions
     lowered: Action | None = None  # what context takes in the place of `converted`
     on_device: tuple[Action, ...] = ()  # what builds the own operators' libraries that ship
+
+    @property
+    def own_libraries(self) -> dict[str, OutputOf]:
+        """The libraries of the user's own operators that a device needs: end of a name → output.
+
+        Those that are built are no output of the action that checks those that lie ready.
+        """
+        ready = {}
+        if self.packages is not None and "device" in self.packages.outputs:
+            ready[""] = OutputOf(action=self.packages.name, output="device")
+        built = enumerate(self.on_device)
+        return ready | {f"-{n}": OutputOf(action=one.name, output="library") for n, one in built}
 
 
 @dataclass(frozen=True, kw_only=True)

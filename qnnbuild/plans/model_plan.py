@@ -364,11 +364,10 @@ def _searchable(targets: Sequence[Target], toolchains: Mapping[str, Toolchain]) 
 
 
 def _part(chain: Chain, run: Chain | None, toolchain: Toolchain) -> Part:
-    use, shipping = chain.use, _shipping(chain.packages)
+    use = chain.use
     return Part(
         graph=chain.use.graph,
-        packages=shipping.name if shipping else None,
-        on_device=tuple(action.name for action in chain.on_device),
+        own_libraries=chain.own_libraries,
         variant=chain.use.target.variant,
         stem=chain.stem,
         prepared=chain.prepared.name,
@@ -380,11 +379,6 @@ def _part(chain: Chain, run: Chain | None, toolchain: Toolchain) -> Part:
         run_alone=chain.is_run_alone,
         traced=traced_by(use.base, use.graph, use.target.chip, toolchain),
     )
-
-
-def _shipping(packages: Action | None) -> Action | None:
-    """What checked them, where it has libraries for a device: built ones are not among them."""
-    return packages if packages and "device" in packages.outputs else None
 
 
 def _part_of_several(graph: MultiGraph, proof: Proof, toolchain: Toolchain) -> Part:

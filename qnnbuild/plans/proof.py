@@ -103,8 +103,7 @@ class Proof:
             "reference": OutputOf(action=known.referred.name, output="reference"),
             **({"recorded": known.recorded} if known.recorded else {}),
         }
-        if chain.packages:
-            given["packages"] = OutputOf(action=chain.packages.name, output="device")
+        given |= {f"packages{end}": one for end, one in chain.own_libraries.items()}
         yield on_device(
             use.target,
             use.graph,

@@ -45,8 +45,8 @@ class Part:
     converted: str = ""
     verdict: str | None = None  # the action that judged the binary of `run_on`
     traced: str | None = None  # the op trace, where nodes may run on the CPU
-    packages: str | None = None  # the action that has the libraries of the user's own operators
-    on_device: tuple[str, ...] = ()  # the actions that built such libraries for the device
+    own_libraries: Mapping[str, OutputOf] = field(default_factory=dict)
+    """Of the user's own operators, for a device: end of an input's name → who has them."""
     run_on: str | None = None  # the chip whose binary was run: this one, or one of its generation
     run_alone: bool = False  # it was run as compiled alone, since no host runs what ships
     singles: Mapping[str, str] = field(default_factory=dict)
@@ -169,10 +169,7 @@ def _inputs(part: Part, *, is_first: bool) -> dict[str, Input]:
     inputs[f"report-{part.stem}"] = OutputOf(action=part.prepared, output="report")
     if part.verdict is not None:
         inputs[f"verdict-{part.stem}"] = OutputOf(action=part.verdict, output="verdict")
-    if part.packages is not None:
-        inputs[f"packages-{part.stem}"] = OutputOf(action=part.packages, output="device")
-    for number, built in enumerate(part.on_device):
-        inputs[f"packages-{part.stem}-{number}"] = OutputOf(action=built, output="library")
+    inputs |= {f"packages-{part.stem}{end}": one for end, one in part.own_libraries.items()}
     for chip, verdict in part.singles.items():
         inputs[f"verdict-{part.stem}-{chip}"] = OutputOf(action=verdict, output="verdict")
     if part.traced is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from qnnbuild.actions.action import Action, Input, OutputOf, Provenance
 from qnnbuild.digest import Json
@@ -36,7 +36,8 @@ class LibraryPart:
     source: str = ""  # the action that brought the ONNX file
     converted: str
     systems: Mapping[str, str]
-    packages: str | None = None  # the action that has the libraries of the user's own operators
+    own_libraries: Mapping[str, OutputOf] = field(default_factory=dict)
+    """Of the user's own operators, for a device: end of an input's name → who has them."""
 
 
 def library_bundle(
@@ -82,8 +83,7 @@ def _inputs(part: LibraryPart) -> dict[str, Input]:
     for system, action in part.systems.items():
         inputs[f"library-{stem}-{published(system)}"] = OutputOf(action=action, output="library")
         inputs[f"facts-{stem}-{published(system)}"] = OutputOf(action=action, output="facts")
-    if part.packages is not None:
-        inputs[f"packages-{stem}"] = OutputOf(action=part.packages, output="device")
+    inputs |= {f"packages-{stem}{end}": one for end, one in part.own_libraries.items()}
     if part.graph.quantization is not None:
         inputs[f"quantization-{stem}"] = OutputOf(action=part.converted, output="quantization")
     return inputs

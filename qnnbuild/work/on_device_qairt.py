@@ -13,11 +13,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import qnnbuild
+from qnnbuild import errors
 from qnnbuild.digest import digest_file
 from qnnbuild.formats.context_json import BorderTensor
+from qnnbuild.work import arrays, bars, measures, npz, numbers, run_on_phone
+from qnnbuild.work import run as running
+from qnnbuild.work import verdict as judging
 from qnnbuild.work.arrays import array_files
 from qnnbuild.work.npz import read_npz
+from qnnbuild.work.qairt_context import NOT_TAKEN
 from qnnbuild.work.qairt_sdk import sdk_here
 from qnnbuild.work.qairt_tensors import Border, inputs_of, outputs_of
 from qnnbuild.work.reference import REFERENCE
@@ -25,11 +29,8 @@ from qnnbuild.work.run import Run, WorkError
 from qnnbuild.work.verify_qairt import FAILED, by_name, facts_of, kept, shapes_of, write_inputs
 
 PROGRAM = "run_on_phone.py"
-JUDGE = (
-    *("__init__", "errors", "work/__init__", "work/arrays", "work/bars", "work/measures"),
-    *("work/npz", "work/numbers", "work/run", "work/verdict"),
-)
-"""Modules of the build that compare and judge. They need numpy alone."""
+JUDGE = (errors, arrays, bars, measures, npz, numbers, running, judging)
+"""Modules of the build that compare and judge. They need numpy alone, and are part of the key."""
 
 INPUT_LIST, OUTER, INNER = "input_list.txt", "htp_backend_extensions.json", "htp_config.json"
 EXTENSIONS = "libQnnHtpNetRunExtensions.so"
@@ -78,14 +79,14 @@ def _sdk_files(run: Run, out: Path) -> list[str]:
 
 def _packages(run: Run, out: Path) -> list[str]:
     """Libraries of the user's own operators, as they lie in a bundle."""
-    if "packages" not in run.inputs:
-        return []
-    source = run.inputs["packages"]
-    names = sorted(p.relative_to(source).as_posix() for p in source.rglob("*") if p.is_file())
-    for name in names:
-        (out / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(source / name, out / name)
-    return names
+    names = set()
+    for source in (folder for name, folder in run.inputs.items() if name.startswith("packages")):
+        for path in (path for path in source.rglob("*") if path.is_file()):
+            name = path.relative_to(source).as_posix()
+            (out / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, out / name)
+            names.add(name)
+    return sorted(names)
 
 
 def _borders(run: Run, facts: Mapping[str, Any]) -> tuple[list[Border], list[Border]]:
@@ -180,12 +181,14 @@ def _expected(run: Run, out: Path) -> None:
 
 
 def _judge(out: Path) -> None:
-    package = Path(qnnbuild.__file__).parent
+    judge = out / "judge"
     for module in JUDGE:
-        path = out / "judge" / "qnnbuild" / f"{module}.py"
+        path = judge.joinpath(*module.__name__.split(".")).with_suffix(".py")
         path.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(package / f"{module}.py", path)
-    shutil.copyfile(package / "work" / PROGRAM, out / PROGRAM)
+        (path.parent / "__init__.py").touch()
+        shutil.copyfile(str(module.__file__), path)
+    (judge / "qnnbuild" / "__init__.py").touch()
+    shutil.copyfile(run_on_phone.__file__, out / PROGRAM)
 
 
 def _told(run: Run, facts: Mapping[str, Any], outputs: list[Border]) -> dict[str, Any]:
@@ -203,7 +206,7 @@ def _told(run: Run, facts: Mapping[str, Any], outputs: list[Border]) -> dict[str
         "chip": params["chip"],
         "folder": params["folder"],
         "skel": skel,
-        "failures": list(FAILED),
+        "failures": [*FAILED, *NOT_TAKEN],
         "samples": len(array_files(run.inputs["samples"])),
         "verdict": params["verdict"],
         "numbers": {
@@ -253,7 +256,8 @@ def _readme(told: Mapping[str, Any]) -> str:
 It pushes {len(told["files"])} files to `{told["folder"]}` with adb, runs them there with
 `qnn-net-run`, and compares the answers with those of the original model, which are in
 `expected/`, by the measures and bars of the build, which are in `judge/`. It tells the verdict and
-ends with 0 when all bars hold, else with 1. It needs Python 3.11, numpy and adb; `--help` tells
+ends with 0 when all bars hold, with 1 when one does not, and with 3 when there is no bar that it
+could be held against. It needs Python 3.11, numpy and adb; `--help` tells
 more. By hand, once the files are there:
 
     adb shell {shlex.quote(told["command"])}

@@ -24,7 +24,7 @@ VARIABLE = "QNNBUILD_SDK_"
 
 HOST = "x86_64-linux-clang"
 HOST_PATH = ("/usr/local/bin", "/usr/bin", "/bin")
-"""Where clang++, make and objcopy are looked for."""
+"""Where clang++, make and objcopy are looked for in the end."""
 
 LAST_LINES = 15
 BEFORE = ("qnnbuild shell {action}", "./again")
@@ -49,11 +49,9 @@ class Sdk:
 
     def environment(self, more: Mapping[str, str] | None = None) -> dict[str, str]:
         root = self.root
-        path = [str(root / "bin" / HOST), str(self.python.parent)]
-        path += [str(self.ndk)] if self.ndk else []
         libraries = [str(root / "lib" / HOST), *_python_library(self.python)]
         return {
-            "PATH": ":".join([*path, *HOST_PATH]),
+            "PATH": search_path(root, self.python, self.ndk),
             "LD_LIBRARY_PATH": ":".join(libraries),
             "PYTHONPATH": f"{root}/lib/python/:{root}/benchmarks/QNN/",
             "QNN_SDK_ROOT": str(root),
@@ -69,6 +67,12 @@ class Sdk:
             "PYTHONDONTWRITEBYTECODE": "1",
             **(more or {}),
         }
+
+
+def search_path(root: Path | None, python: Path | None, ndk: Path | None) -> str:
+    """Where an action finds programs; what is measured of them is looked for here, too."""
+    folders = [root and root / "bin" / HOST, python and python.parent, ndk]
+    return ":".join([*(str(folder) for folder in folders if folder), *HOST_PATH])
 
 
 def sdk_here(environ: Mapping[str, str] = os.environ) -> Sdk:

@@ -29,6 +29,7 @@ JUDGE = HERE / "judge"
 Args = argparse.Namespace
 Phone = Mapping[str, Any]
 
+NOT_JUDGED = 3
 ENDED = re.compile(r"^ended with (\d+)$", re.MULTILINE)
 LAST_LINES = 15
 DTYPES = {"bool8": "uint8", "bool": "uint8"}
@@ -56,7 +57,10 @@ def main(words: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     form = argparse.RawDescriptionHelpFormatter
-    end = "exit codes: 0 all bars hold; 1 one does not, or it could not be run; 2 wrong use"
+    end = (
+        "exit codes: 0 all bars hold; 1 one does not, or it could not be run; 2 wrong use; "
+        f"{NOT_JUDGED} it ran, and there is no bar that it could be held against"
+    )
     parser = argparse.ArgumentParser("run_on_phone.py", None, __doc__, end, formatter_class=form)
     add = parser.add_argument
     add("--adb", default="adb", help="the program (usual: adb, as it is on PATH)")
@@ -83,6 +87,7 @@ def _run(args: Args) -> int:
         answers.mkdir(parents=True)
         for number in range(phone["samples"]):
             found = {o["name"]: _answer(phone, pulled, number, o, said) for o in phone["outputs"]}
+            _check_finite(phone, number, found, said)
             np.savez(answers / f"{number:06}.npz", **found)
     return _judge(args, phone, name)
 
@@ -140,8 +145,10 @@ def _check_ended(phone: Phone, said: str) -> None:
     failed = next((word for word in phone["failures"] if word in said), None)
     if ended is None:
         raise _failed(phone, said, "the phone ended the run without a word")
-    if ended[1] != "0" or failed:
+    if ended[1] != "0":
         raise _failed(phone, said, f"qnn-net-run ended with exit code {ended[1]}")
+    if failed:
+        raise _failed(phone, said, f"qnn-net-run ended with exit code 0 and said: {failed}")
 
 
 def _failed(phone: Phone, said: str, message: str) -> Stop:
@@ -186,6 +193,21 @@ def _answer(phone: Phone, pulled: Path, number: int, output: Mapping[str, Any], 
     return array.astype(output["as"]) if output["as"] else array
 
 
+def _check_finite(phone: Phone, number: int, found: Mapping[str, Any], said: str) -> None:
+    """Nothing is lost that the original has; without it, nothing at all."""
+    file = HERE / "expected" / f"{number:06}.npz"
+    expected = np.load(file) if file.is_file() else {}
+    for name, answer in found.items():
+        if answer.dtype.kind != "f":
+            continue
+        lost = ~np.isfinite(answer)
+        if name in expected and expected[name].shape == answer.shape:
+            lost &= np.isfinite(expected[name])
+        if count := int(np.count_nonzero(lost)):
+            what = f"{count} of {answer.size} values of the output '{name}' are NaN or infinite"
+            raise _failed(phone, said, what)
+
+
 def _judge(args: Args, phone: Phone, chip: str) -> int:
     """The build's own numbers and verdict."""
     sys.path.insert(0, str(JUDGE))
@@ -214,8 +236,10 @@ def _judge(args: Args, phone: Phone, chip: str) -> int:
     judged = json.loads((args.output / "verdict.json").read_text(encoding="utf-8"))
     for bar in judged["bars"]:
         _say(f"{bar['of']}: {Bar(**bar).words()}: holds")
-    if not judged["judged"]:
-        _say(f"nothing is judged: {judged['why_not']}")
+    if not judged["bars"]:
+        why = judged["why_not"] or "no bar of the recipe is about answers alone"
+        _say(f"'{phone['graph']}' on {chip} ran and is not judged ({why}): {args.output}")
+        return NOT_JUDGED
     _say(f"'{phone['graph']}' on {chip} is good: {args.output}")
     return 0
 

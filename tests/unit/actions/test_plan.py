@@ -148,3 +148,15 @@ def test_a_part_of_a_plan_is_what_the_names_need_in_the_same_order():
     part = Plan.of(CHAIN).upto(["context/m@B", "fetch/n"])
 
     assert list(part.actions) == ["fetch/m", "prepare/m", "context/m@B", "fetch/n"]
+
+
+def test_what_an_action_takes_is_what_another_makes():
+    taking = Action(
+        name="bundle/m",
+        step="bundle",
+        call="x:y",
+        inputs={"libraries": OutputOf(action="fetch/m", output="device")},
+        outputs=("o",),
+    )
+
+    assert refused(taking, action("fetch/m")) == "bundle/m takes 'device', which fetch/m lacks"

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from qnnbuild.engine import sdks as sdks_module
 from qnnbuild.engine.examine_sdk import LIBRARIES, PACKAGES, Machine, Ran, examine_sdk
 from qnnbuild.engine.finding import Finding
 from qnnbuild.engine.sdk_parts import PARTS
 from qnnbuild.engine.sdks import Sdks
 from qnnbuild.engine.stats import Stats
 from qnnbuild.model.sdks import Sdk
+from qnnbuild.work import qairt_sdk
 
 HOST = "x86_64-linux-clang"
 GRAPH = "lib/python/qti/libPyIrGraph310.so"
@@ -66,7 +66,7 @@ def top(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     write(tmp_path / "usr/include/c++/v1/string")
     for name in ("clang++", "make", "objcopy"):
         write(tmp_path / "usr/bin" / name)
-    monkeypatch.setattr(sdks_module, "HOST_PATH", (str(tmp_path / "usr/bin"),))
+    monkeypatch.setattr(qairt_sdk, "HOST_PATH", (str(tmp_path / "usr/bin"),))
     return tmp_path
 
 

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from qnnbuild.actions.action import Action
-from qnnbuild.engine import sdks as sdks_module
 from qnnbuild.engine.identity import Identity
 from qnnbuild.engine.sdk_parts import PARTS
 from qnnbuild.engine.sdks import Sdks
@@ -17,6 +16,7 @@ from qnnbuild.engine.stats import Stats
 from qnnbuild.errors import Span, ToolError
 from qnnbuild.model.sdk_runtime import runtime_files
 from qnnbuild.model.sdks import Sdk
+from qnnbuild.work import qairt_sdk
 
 SPAN = Span(file="qnnbuild.yaml", line=2, column=3)
 SDK = Sdk(name="qairt-2.40", root="${SDK}/2.40", python="py/bin/python", span=SPAN)
@@ -150,7 +150,7 @@ def crossed(top: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     write(top / "cross/usr/bin/aarch64-linux-gnu-g++")
     write(top / "usr/bin/make")
     (top / "usr/bin/make").chmod(0o755)
-    monkeypatch.setattr(sdks_module, "HOST_PATH", (str(top / "usr/bin"),))
+    monkeypatch.setattr(qairt_sdk, "HOST_PATH", (str(top / "usr/bin"),))
     return top
 
 
@@ -216,3 +216,76 @@ def test_a_library_that_the_sdk_has_not_is_told(top: Path) -> None:
     assert said(sdks(top), f"qairt-2.40/{RUNTIME}") == (
         "lib/aarch64-android/libQnnHtp.so is not in it"
     )
+
+
+HOST_PART = f"qairt-2.40/library/{HOST}"
+
+
+def program(path: Path, text: str = "x") -> None:
+    write(path, text)
+    path.chmod(0o755)
+
+
+@pytest.fixture
+def with_programs(top: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in ("clang++", "make", "objcopy"):
+        program(top / "usr/bin" / name)
+    monkeypatch.setattr(qairt_sdk, "HOST_PATH", (str(top / "usr/bin"),))
+    return top
+
+
+@pytest.mark.parametrize("name", ["clang++", "make", "objcopy"])
+def test_a_program_beside_its_python_is_what_counts_as_it_is_what_runs(
+    with_programs: Path, name: str
+) -> None:
+    before = sdks(with_programs).measure(HOST_PART)
+
+    program(with_programs / "py/bin" / name, "that of a conda environment")
+
+    assert sdks(with_programs).measure(HOST_PART) != before
+    assert with_programs / "py/bin" / name in set(sdks(with_programs).files(HOST_PART))
+
+
+def test_programs_beside_its_python_are_enough(with_programs: Path) -> None:
+    for name in ("clang++", "make", "objcopy"):
+        (with_programs / "usr/bin" / name).rename(with_programs / "py/bin" / name)
+
+    assert sdks(with_programs).measure(HOST_PART)
+
+
+def test_programs_are_looked_for_where_an_action_finds_them(with_programs: Path) -> None:
+    located = sdks(with_programs, replace(SDK, ndk="ndk")).locate("qairt-2.40")
+    given = qairt_sdk.Sdk(root=located.root, python=located.python, ndk=located.ndk)
+
+    assert given.environment()["PATH"] == located.search_path
+
+
+def test_the_packages_of_a_systems_python_count(top: Path) -> None:
+    write(top / "usr/bin/python3.10")
+    system = replace(SDK, python="usr/bin/python3.10")
+    before = sdks(top, system).measure("qairt-2.40/converter")
+
+    write(top / "usr/lib/python3/dist-packages/onnx-1.17.0.dist-info/METADATA")
+
+    assert sdks(top, system).measure("qairt-2.40/converter") != before
+
+
+@pytest.mark.parametrize(
+    "new",
+    [
+        "py/lib/python3.10/site-packages/onnx-1.18.0.dist-info/METADATA",
+        "sdks/2.40/lib/python/new.py",
+        "sdks/2.40/lib/python/qti/new.py",
+        "sdks/2.40/lib/python/new/new.py",
+    ],
+)
+def test_what_is_new_is_seen_before_a_build(top: Path, new: str) -> None:
+    watched = set(sdks(top).files("qairt-2.40/converter"))
+
+    there = next(path for path in (top / new).parents if path.exists())
+
+    assert there in watched
+
+
+def test_its_python_is_looked_at_before_a_build(top: Path) -> None:
+    assert top / "py/bin/python" in set(sdks(top).files("qairt-2.40/converter"))

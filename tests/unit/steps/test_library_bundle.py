@@ -32,13 +32,14 @@ def test_libraries_are_taken_by_the_names_that_users_know() -> None:
 
 def test_what_was_quantized_and_operators_of_ones_own_come_along() -> None:
     quantized = replace(GRAPH, quantization=Quantization())
-    part = replace(PART, graph=quantized, packages="packages/m")
+    libraries = OutputOf(action="packages/m", output="device")
+    part = replace(PART, graph=quantized, own_libraries={"": libraries})
 
     inputs = library_bundle([SDK_TARGET], [part], license_text=None).inputs
 
     stem = GRAPH.name
     assert inputs[f"quantization-{stem}"] == OutputOf(action="convert/m", output="quantization")
-    assert inputs[f"packages-{stem}"] == OutputOf(action="packages/m", output="device")
+    assert inputs[f"packages-{stem}"] == libraries
 
 
 def test_files_of_one_chip_are_not_for_all() -> None:

@@ -177,3 +177,27 @@ def test_an_operator_that_fails_on_a_chip_has_nothing_built_for_its_device():
     made = plan_of(targets, {"ort": OrtQnn(), "qairt-2.40": SDK})
 
     assert [a.name for a in made if a.step == "op-package"] == ["op-package/own/own/MyAdd/htp_x86"]
+
+
+def test_libraries_for_any_chip_and_folders_for_phones_have_what_was_built_for_the_device():
+    graph = replace(
+        GRAPH,
+        op_packages=(SOURCES,),
+        options={"qairt": {"library": {"targets": ["aarch64-android"]}}},  # type: ignore[dict-item]
+        verify=Verify(on_device=True),
+    )
+    targets = [
+        replace(TARGET, graphs=(graph,), chip=CHIPS[name], toolchain="qairt-2.40")
+        for name in ("SM8750", "SM8650")
+    ]
+    made = plan_of(targets, {"ort": OrtQnn(), "qairt-2.40": SDK})
+
+    def of_device(name: str) -> list[str]:
+        inputs = made[name].inputs
+        taken = [one for at, one in inputs.items() if at.startswith("packages")]
+        assert all(isinstance(one, OutputOf) and one.output == "library" for one in taken)
+        return [one.action.rpartition("/")[2] for one in taken if isinstance(one, OutputOf)]
+
+    assert of_device("bundle/own/libraries") == ["htp_aarch64", "htp_v79", "htp_v75"]
+    assert of_device("on-device/own/own@SM8750") == ["htp_aarch64", "htp_v79"]
+    assert of_device("on-device/own/own@SM8650") == ["htp_aarch64", "htp_v75"]

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from qnnbuild.engine.closure import Closure
 from qnnbuild.work import on_device_qairt
 from qnnbuild.work.run import Run
 
@@ -79,3 +80,9 @@ def test_the_judge_needs_nothing_of_the_build_but_what_goes_along(tmp_path: Path
             if line.lstrip().startswith(("from qnnbuild", "import qnnbuild")):
                 module = line.split()[1].replace(".", "/")
                 assert f"{module}.py" in inside, f"{path.name}: {line}"
+
+
+def test_what_goes_along_is_part_of_the_key() -> None:
+    found = {name.rpartition(".")[2] for name in Closure().files("qnnbuild.work.on_device_qairt")}
+
+    assert {"run_on_phone", "verdict", "bars", "measures", "numbers"} <= found

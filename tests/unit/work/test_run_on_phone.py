@@ -14,7 +14,7 @@ from qnnbuild.work.run_on_phone import Stop
 PHONE: dict[str, Any] = {
     "inner": "enc",
     "skel": "libQnnHtpV79Skel.so",
-    "failures": ["Device Creation failure"],
+    "failures": ["Device Creation failure", "Unused Argument"],
     "command": "cd /data && ./qnn-net-run",
 }
 OUTPUT: dict[str, Any] = {
@@ -76,6 +76,11 @@ def test_missing_and_short_answers_are_told(tmp_path: Path) -> None:
         ("error: 4000\nended with 1\n", "found no skel that it could load: libQnnHtpV79Skel.so"),
         ("Stub lib id mismatch: expected v1 detected v2\nended with 1\n", "of another SDK are on"),
         ("Device Creation failure\nended with 0\n", "by hand: adb shell 'cd /data"),
+        (
+            "Device Creation failure\nended with 0\n",
+            "ended with exit code 0 and said: Device Creation failure",
+        ),
+        ("Unused Arguments --x\nended with 0\n", "exit code 0 and said: Unused Argument"),
         ("Killed\n", "the phone ended the run without a word"),
     ],
 )
@@ -85,3 +90,60 @@ def test_what_the_phone_says_is_told_with_what_it_means(said: str, told: str) ->
         run_on_phone._check_ended(PHONE, said)
 
     assert told in str(caught.value)
+
+
+def test_an_answer_that_is_nan_where_the_original_is_not_ends_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_on_phone, "HERE", tmp_path)
+    (tmp_path / "expected").mkdir()
+    np.savez(tmp_path / "expected" / "000001.npz", y=np.array([np.nan, 1.0]))
+    nan = {"y": np.array([np.nan, np.nan])}
+    with pytest.raises(Stop, match="1 of 2 values of the output 'y' are NaN"):
+        run_on_phone._check_finite(PHONE, 1, nan, "its words")
+    with pytest.raises(Stop, match="2 of 2 values"):
+        run_on_phone._check_finite(PHONE, 0, nan, "its words")
+
+    fine = {"y": np.array([np.inf, 1.0]), "n": np.array([1])}
+    run_on_phone._check_finite(PHONE, 1, fine, "its words")
+
+
+VERDICT: dict[str, Any] = {"graph": "enc", "chip": "SM8750", "debug": None, "metrics": {}}
+NUMBERS = {
+    "graph": "enc",
+    "chip": {},
+    "sdk_build": "v2",
+    "binary": {},
+    "samples": 1,
+    "compared_with": "onnxruntime",
+    "why_not": None,
+}
+
+
+@pytest.mark.parametrize(
+    ("bars", "why_not", "code", "told"),
+    [
+        ({"min_sqnr_db": 30.0}, None, 0, "'enc' on phone is good"),
+        ({}, None, 3, "ran and is not judged (no bar of the recipe is about answers alone)"),
+        ({"min_sqnr_db": 30.0}, "it is quantized", 3, "ran and is not judged (it is quantized)"),
+    ],
+)
+def test_what_was_held_against_nothing_is_not_called_good(  # noqa: PLR0917 - a table and fixtures
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+    bars: dict[str, float], why_not: str | None, code: int, told: str,
+) -> None:  # fmt: skip
+    monkeypatch.setattr(run_on_phone, "HERE", tmp_path)
+    for name in ("expected", "out/answers"):
+        (tmp_path / name).mkdir(parents=True)
+        np.savez(tmp_path / name / "000000.npz", y=np.arange(4, dtype=np.float32))
+    phone = {
+        **PHONE,
+        "graph": "enc",
+        "outputs": [{**OUTPUT, "name": "y"}],
+        "numbers": {**NUMBERS, "why_not": why_not},
+        "verdict": {**VERDICT, "bars": bars},
+    }
+    args = run_on_phone.Args(output=tmp_path / "out")
+
+    assert run_on_phone._judge(args, phone, "phone") == code
+    assert told in capsys.readouterr().out
