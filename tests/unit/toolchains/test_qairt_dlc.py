@@ -275,62 +275,6 @@ def test_a_mistake_is_told_with_what_to_write(parts: Any, message: str) -> None:
     assert said(graph(**parts)) == [message]
 
 
-def moved(precision: str = "fp16", **converter: Any) -> Graph:
-    return graph(precision, converter=converter)
-
-
-def test_layouts_that_the_recipe_changes_are_told_with_the_binary() -> None:
-    one = moved(
-        desired_input_layout={"x": "TNF"},
-        source_model_output_layout={"y": "NCHW"},
-        desired_output_layout={"y": "NHWC"},
-    )
-
-    members: Any = SDK.context(one, CHIP, ContextOptions()).params["members"]
-    plain: Any = SDK.context(moved(), CHIP, ContextOptions()).params["members"]
-
-    assert said(one) == []
-    assert members[0]["orders"] == {"x": [1, 0, 2], "y": [0, 2, 3, 1]}
-    assert "orders" not in plain[0]
-
-
-@pytest.mark.parametrize(
-    ("converter", "message"),
-    [
-        (
-            {"desired_input_layout": {"mask": "NF"}},
-            (
-                "desired_input_layout of 'mask' is NF, and nothing says how it lies in the ONNX "
-                "file | inputs: {mask: {layout: …}}"
-            ),
-        ),
-        (
-            {"desired_input_layout": {"x": "NFC"}},
-            (
-                "'x' cannot be NFC in the DLC: it is NTF in the ONNX file | desired_input_layout "
-                "wants the same letters in another order"
-            ),
-        ),
-        (
-            {"desired_output_layout": {"y": "NHWC"}},
-            (
-                "desired_output_layout of 'y' is NHWC, and nothing says how it lies in the ONNX "
-                "file | options: {qairt: {converter: {source_model_output_layout: {y: …}}}}"
-            ),
-        ),
-    ],
-)
-def test_a_layout_whose_order_nobody_knows_is_refused(converter: Any, message: str) -> None:
-    assert said(moved(**converter)) == [message]
-
-
-def test_samples_are_not_for_inputs_that_are_laid_out_otherwise() -> None:
-    (told,) = said(moved("w8a16", desired_input_layout={"x": "TNF"}))
-
-    assert told.startswith("desired_input_layout and calibration cannot stand together")
-    assert said(with_encodings(samples=False, enable_float_fallback=True)) == []
-
-
 def test_the_quantizer_of_the_other_route_is_told_where_it_is() -> None:
     (told,) = said(graph(route="cpp", quantizer={"apply_algorithms": "cle"}))
 

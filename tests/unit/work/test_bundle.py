@@ -250,26 +250,6 @@ def test_the_program_is_the_same_for_every_bundle_but_for_the_options():
     ]
 
 
-def test_settings_of_a_graph_are_told_for_the_name_that_it_has_in_the_binary():
-    said = {
-        "htp": {},
-        "extensions": {
-            "context_configs": {"context_priority": "high"},
-            "graph_configs": [{"graph_name": "vad", "graph_priority": "high"}],
-        },
-    }
-    inner = "QNNExecutionProvider_QNN_1_1"
-    told = {**facts("vad"), "graph": inner}
-    graphs = {"vad": {**GRAPH, "run": said}}
-
-    bundle(staged({"facts-vad/vad.json": json.dumps(told)}, graphs=graphs))
-
-    assert manifest()["graphs"]["vad"]["run"]["extensions"] == {
-        "context_configs": {"context_priority": "high"},
-        "graph_configs": [{"graph_name": inner, "graph_priority": "high"}],
-    }
-
-
 def test_a_bundle_without_an_onnx_file_has_no_program():
     told = {**facts("vad"), "files": {"vad_ctx_qnn.bin": {}}}
     run = staged({"facts-vad/vad.json": json.dumps(told)})
