@@ -51,5 +51,7 @@ def test_settings_of_a_graph_are_told_for_the_name_that_it_has_in_the_binary() -
 
 
 def test_settings_that_are_of_no_graph_stay_as_they_are() -> None:
-    for said in ({"htp": {}}, {"htp": {}, "extensions": CONTEXT_PARTS}):
+    known: list[dict[str, Any]] = [{"htp": {}}, {"htp": {}, "extensions": CONTEXT_PARTS}]
+
+    for said in known:
         assert run_of(said, graph=INNER) == said
