@@ -8,6 +8,7 @@ from qnnbuild.actions.action import Action, Input, OutputOf, SourceFiles
 from qnnbuild.digest import Json
 from qnnbuild.errors import Problem, did_you_mean
 from qnnbuild.model.recipe import Graph, InputSpec, Target
+from qnnbuild.model.sdks import is_sdk
 from qnnbuild.work.repairs.catalogue import REPAIRS
 
 TOOLS = (
@@ -35,7 +36,7 @@ def prepare(
         name=name,
         step="prepare",
         call="qnnbuild.work.prepare:prepare",
-        params=params(graph),
+        params=params(graph, target.toolchain),
         inputs=inputs,
         outputs=("model", "baseline", "names", "report"),
         tools=TOOLS,
@@ -46,7 +47,7 @@ def prepare(
     )
 
 
-def params(graph: Graph) -> Mapping[str, Json]:
+def params(graph: Graph, toolchain: str) -> Mapping[str, Json]:
     """What of a graph can change the prepared model; work/prepare.py reads exactly this.
 
     Of the precision only whether fp16 computes it matters, so that w8a8 and w8a16 share one run.
@@ -59,10 +60,15 @@ def params(graph: Graph) -> Mapping[str, Json]:
         "repairs": list(graph.repairs),
         "simplify": graph.simplify,
         "max_fold_bytes": graph.max_fold_bytes,
-        "fp16": graph.precision == "fp16",
+        "fp16": _is_in_half(graph, toolchain),
         "cpu_fallback": graph.cpu_fallback,
         **_judged(graph),
     }
+
+
+def _is_in_half(graph: Graph, toolchain: str) -> bool:
+    """The SDK has the HTP compute a float32 graph in fp16, too: model/verify.py."""
+    return graph.precision == "fp16" or (graph.precision == "fp32" and is_sdk(toolchain))
 
 
 def _cast(graph: Graph) -> Mapping[str, str]:

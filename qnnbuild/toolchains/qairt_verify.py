@@ -21,7 +21,7 @@ def verify_params(graph: Graph, chip: Chip, stem: str, version: str) -> dict[str
         "soc_model": chip.soc_model,
         "arch": chip.arch,
         "keeps_layout": list(keeps_layout(graph)),
-        # a DLC has the model's own layouts
+        # a DLC has the model's own layouts, but for those that its binary's facts tell
         "keeps_all": asked.get("preserve_io") is True or route_of(graph) != CPP,
         "htp": {"devices": [device_of(chip, version)]},
         **({"op_packages": packages} if packages else {}),

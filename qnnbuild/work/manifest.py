@@ -10,6 +10,8 @@ from typing import Any
 from qnnbuild.work.lora import told_of
 
 MANIFEST_VERSION = 2
+OF_GRAPHS = "graph_configs"
+"""What of the file around the HTP's own is for graphs by their names."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,7 +100,7 @@ def _graph(
         # no host runs a binary for several chips: these are about each chip's single one
         **({"verified_singles": dict(facts.singles)} if facts.singles else {}),
         # what an app gives the runtime: options of the provider, the session, each run, and dynamic
-        "run": graph["run"],
+        "run": _run_of(graph["run"], facts),
         **told_of(graph),
         # of Qualcomm's SDK: the graph's name in the binary, and the words of its tools
         **({"sdk": {**graph["sdk"], **_name_in(facts)}} if "sdk" in graph else {}),
@@ -108,6 +110,18 @@ def _graph(
         "prepared": graph["prepared"],
         "compiled": graph["compiled"],
     }
+
+
+def _run_of(run: Mapping[str, Any], facts: GraphFacts) -> dict[str, Any]:
+    """Settings of a graph count under its name in the binary."""
+    around = run.get("extensions", {})
+    if OF_GRAPHS not in around:
+        return dict(run)
+    entries = [
+        {**one, "graph_name": facts.facts.get("graph", one["graph_name"])}
+        for one in around[OF_GRAPHS]
+    ]
+    return {**run, "extensions": {**around, OF_GRAPHS: entries}}
 
 
 def _name_in(facts: GraphFacts) -> dict[str, Any]:

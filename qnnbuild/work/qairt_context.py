@@ -27,6 +27,7 @@ from qnnbuild.formats.context_json import BorderTensor, ReadContext, ReadGraph, 
 from qnnbuild.formats.format_error import FormatError
 from qnnbuild.formats.sdk_yaml import same_version
 from qnnbuild.work.qairt_border import border
+from qnnbuild.work.qairt_convert import sdk_name
 from qnnbuild.work.qairt_dlcs import dlc_of, named, operators_of
 from qnnbuild.work.qairt_sdk import HOST, Ended, Sdk, run_tool, sdk_here, version_of
 from qnnbuild.work.run import Run, WorkError
@@ -53,10 +54,11 @@ NOT_GOOD = 5
 def context(run: Run) -> None:
     """Inputs "library", or "library-<stem>" of each, → outputs "context" and "facts".
 
-    `params`: binary (its stem), members ([{stem, graph, reads_back}], in order), htp (what its own
-    file says), extensions (what stands around it), soc_model, arch. With `dlc` inputs are "model",
-    or "model-<stem>" of each. Of several graphs each has its own two "alone", and they are in
-    "alone" and "alone-facts", too.
+    `params`: binary (its stem), members ([{stem, graph, reads_back, orders}]: orders are of
+    dimensions that the recipe moves on the way into a DLC), htp (what its own file says),
+    extensions (what stands around it), soc_model, arch. With `dlc` inputs are "model", or
+    "model-<stem>" of each. Of several graphs each has its own two "alone", and they are in "alone"
+    and "alone-facts", too.
     """
     sdk = sdk_here()
     run = named(run, version_of(sdk))
@@ -101,7 +103,7 @@ def _compiled(run: Run, sdk: Sdk, asked: Asked, sizes: Mapping[str, int] | None 
     _check_there(ended, path)
     found = read_back(run, sdk, path)
     _check(run, members, found, ended, version_of(sdk))
-    own = _own_reading(path, ended)
+    own = _own_reading(run, path)
     if own is not None and (wrong := [*_own_wrong(run.params, members, own, version_of(sdk))]):
         raise _not_applied(ended, wrong)
     told = run.outputs["facts" if asked.out == "context" else f"{asked.out}-facts"]
@@ -209,15 +211,24 @@ def read_back(run: Run, sdk: Sdk, path: Path) -> ReadContext:
         ) from None
 
 
-def _own_reading(path: Path, ended: Ended) -> ContextFacts | None:
-    """What our own reader finds; None for a form that it does not know."""
+def _own_reading(run: Run, path: Path) -> ContextFacts | None:
+    """What our own reader finds; None for a form that it does not know.
+
+    It knows the files of few versions, and the SDK's own utility has read this one: what it cannot
+    read it only tells. What it can read counts.
+    """
     data = memoryview(path.read_bytes())
     if not may_be_context_binary(data):
         return None
     try:
         return read_context_binary(data)
     except FormatError as error:
-        raise ended.failure(f"{path.name} is not whole: {error}", exit_code=NOT_GOOD) from None
+        run.warn(
+            f"{path.name} cannot be read here ({error}): what the SDK's own utility says of it is "
+            "checked alone",
+            place="toolchain",
+        )
+        return None
 
 
 def _own_wrong(
@@ -314,6 +325,8 @@ def _facts(
 ) -> dict[str, Any]:
     graph, net = _graph_of(found, member["graph"]), _net(run, member["stem"])
     orders = {one["name"]: one.get("order") for way in border(net).values() for one in way}
+    for name, order in member.get("orders", {}).items():
+        orders |= {name: order, sdk_name(name): order}
     return {
         "graph": member["graph"],
         "chip": {
@@ -339,7 +352,7 @@ def _facts(
 
 
 def _net(run: Run, stem: str) -> dict[str, Any]:
-    """What the converter tells of the graph; nothing of a DLC, which has the source's layouts."""
+    """What the converter tells of the graph; nothing of a DLC, whose layouts the recipe tells."""
     if run.params.get("dlc"):
         return {}
     folder = run.inputs[_input_of(run, stem)]

@@ -204,10 +204,10 @@ def _order(
     kept: Kept,
 ) -> Order:
     """Told by the converter; else the only one that fits. No rule says how an output lies."""
+    if shape is not None and (said := _said(tensor, told, shape)) is not None:
+        return said
     if shape is None or (name in kept and shape == tensor.shape):
         return tuple(range(len(tensor.shape)))
-    if (said := _said(tensor, told, shape)) is not None:
-        return said
     fitting = list(_fitting(shape, tensor.shape))
     if not fitting:
         raise WorkError(

@@ -25,7 +25,7 @@ GRAPH = Graph(name="encoder", source=FileSource(file="m.onnx"))
 
 
 def test_what_the_recipe_does_not_say_does_not_reach_the_key() -> None:
-    assert params(GRAPH) == {
+    assert params(GRAPH, "ort") == {
         "inputs": {},
         "outputs": [],
         "constants": {},
@@ -45,10 +45,10 @@ def test_inputs_and_outputs_are_written_as_the_recipe_has_them() -> None:
         outputs={"b": OutputSpec(), "a": OutputSpec(dtype="int32")},
     )
 
-    assert params(graph)["inputs"] == {
+    assert params(graph, "ort")["inputs"] == {
         "x": {"shape": [1, 3], "dtype": "int32", "layout": "NC", "range": [0, 9]}
     }
-    assert params(graph)["outputs"] == [
+    assert params(graph, "ort")["outputs"] == [
         {"name": "b", "dtype": None},
         {"name": "a", "dtype": "int32"},
     ]
@@ -59,15 +59,24 @@ def test_outputs_that_have_bars_are_known_by_their_names_and_not_their_bars() ->
         own = {"y": OutputBars(bars=Bars(min_sqnr_db=bar)), "n": OutputBars(excused="it counts")}
         return replace(GRAPH, verify=Verify(outputs=own))
 
-    assert params(judged(20.0))["judged"] == ["n", "y"]
-    assert params(judged(20.0)) == params(judged(30.0))
+    assert params(judged(20.0), "ort")["judged"] == ["n", "y"]
+    assert params(judged(20.0), "ort") == params(judged(30.0), "ort")
 
 
 def test_of_the_precision_only_fp16_matters() -> None:
     eight, mixed = replace(GRAPH, precision="w8a8"), replace(GRAPH, precision="w8a16")
 
-    assert params(eight) == params(mixed)
-    assert params(eight) != params(GRAPH)
+    assert params(eight, "ort") == params(mixed, "ort")
+    assert params(eight, "ort") != params(GRAPH, "ort")
+
+
+def test_the_sdk_computes_fp32_in_fp16_too() -> None:
+    floats, eight = replace(GRAPH, precision="fp32"), replace(GRAPH, precision="w8a8")
+
+    assert params(floats, "qairt-2.40") == params(GRAPH, "qairt-2.40")
+    assert params(floats, "qairt-2.40")["fp16"] is True
+    assert params(floats, "ort")["fp16"] is False
+    assert params(eight, "qairt-2.40")["fp16"] is False
 
 
 def test_a_repair_with_a_typo_is_told_with_the_names_there_are() -> None:

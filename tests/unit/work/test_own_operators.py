@@ -39,7 +39,7 @@ def prepared(given: onnx.ModelProto, known: dict[str, Any] | None = None) -> Run
         folder.mkdir(parents=True)
     onnx.save(given, str(inputs["model"] / "model.onnx"))
     (inputs["operators"] / OPERATORS).write_text(json.dumps(known or KNOWN))
-    wanted = params(Graph(name="g", source=FileSource(file="g.onnx")))
+    wanted = params(Graph(name="g", source=FileSource(file="g.onnx")), "ort")
     run = Run(params=wanted, inputs=inputs, outputs=outputs)
     prepare(run)
     return run

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
-from qnnbuild.formats.context_binary import ContextFacts
-from qnnbuild.formats.context_json import ReadContext, ReadGraph
+from qnnbuild.formats.context_binary import MAGIC, ContextFacts
+from qnnbuild.formats.context_json import BorderTensor, ReadContext, ReadGraph
 from qnnbuild.formats.tensor import GraphFacts
 from qnnbuild.work import qairt_context
 from qnnbuild.work.qairt_sdk import Ended
@@ -136,3 +138,39 @@ def test_what_a_file_does_not_say_is_no_mistake() -> None:
     silent = replace(OWN, arch=None, vtcm_mb=None, sdk_build=None, graphs=(), settings={})
 
     assert own_wrong(silent) == {}
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pytest.param(b"another header" * 9, id="no header that is known"),
+        pytest.param(MAGIC + bytes(400), id="a description of another version"),
+        pytest.param(
+            bytes.fromhex("00000002 00000004 00000000 00000001") + bytes(400),
+            id="a header of another version, and no chip",
+        ),
+    ],
+)
+def test_what_our_own_reader_does_not_know_is_no_error(tmp_path: Path, data: bytes) -> None:
+    path = tmp_path / "m.bin"
+    path.write_bytes(data)
+    run = Run(params={}, inputs={}, outputs={})
+
+    assert qairt_context._own_reading(run, path) is None
+    warned = [one.message for one in run.warnings]
+    assert all(text.startswith("m.bin cannot be read here (") for text in warned)
+    assert len(warned) == (0 if data.startswith(b"another") else 1)
+
+
+def test_orders_that_the_recipe_tells_are_among_the_facts(tmp_path: Path) -> None:
+    path = tmp_path / "m.bin"
+    path.write_bytes(b"binary")
+    border = [BorderTensor(name=name, dtype="float32", shape=(1, 8, 8)) for name in ("x", "a_b")]
+    found = replace(GOOD, graphs=(replace(GRAPH, inputs=(border[0],), outputs=(border[1],)),))
+    member = {**PARAMS["members"][0], "orders": {"x": [1, 0, 2], "a.b": [0, 2, 1]}}
+    run = Run(params={"dlc": True}, inputs={}, outputs={})
+
+    with mock.patch.object(qairt_context, "operators_of", return_value=2):
+        told = qairt_context._facts(run, member, found, path, {})
+
+    assert [one["order"] for one in (*told["inputs"], *told["outputs"])] == [[1, 0, 2], [0, 2, 1]]

@@ -130,6 +130,16 @@ def test_the_order_that_the_converter_told_counts() -> None:
     assert inputs_of(sample(x=(1, 8, 8)), square, {}, Kept(all=True))[0].order == (0, 1, 2)
 
 
+def test_an_order_that_is_told_counts_more_than_that_all_is_kept() -> None:
+    told = {name: {"order": [0, 2, 1]} for name in "xy"}
+    kept = Kept(all=True)
+
+    (x,) = inputs_of(sample(x=(1, 8, 8)), [tensor("x", "float32", 1, 8, 8)], told, kept)
+    (y,) = outputs_of({"y": (1, 8, 8)}, [tensor("y", "float32", 1, 8, 8)], told, kept)
+
+    assert (x.order, y.order) == ((0, 2, 1), (0, 2, 1))
+
+
 def test_an_output_lies_as_its_sizes_tell_when_nobody_does() -> None:
     found = outputs_of({"y": (1, 3, 4, 5)}, [tensor("y", "float32", 1, 4, 5, 3)], {}, NONE)
 
