@@ -12,9 +12,13 @@ from qnnbuild.model.recipe import ArchiveName, Graph, Target, Verify
 from qnnbuild.model.sdks import is_sdk, published
 from qnnbuild.plans.contexts import fails, folder_of
 from qnnbuild.steps.export import has_more
+from qnnbuild.toolchains.qairt_options import EXTENSIONS, HTP
 from qnnbuild.toolchains.work import Toolchain
 
 PLACE = "bundle.archives"
+OF_CHIPS = (HTP, EXTENSIONS)
+"""Options of the SDK that count when a context is compiled, and not before."""
+
 KIND_WORDS = 1
 """Beside {chip} and {target}: "binary" of contexts, "so" of libraries."""
 
@@ -148,12 +152,20 @@ def _library_folders(
 
 def _but_chip(graph: Graph) -> Graph:
     """What of a graph reaches its library."""
-    options = {
-        name: {part: value for part, value in said.items() if part != "htp"}
+    left = {
+        name: {part: value for part, value in said.items() if part not in OF_CHIPS}
         for name, said in graph.options.items()
     }
+    options = {name: said for name, said in left.items() if said}  # none is like no options
     return replace(
-        graph, options=options, verify=Verify(), dumps=(), axes_used=(), source_axes=(), only_for=()
+        graph,
+        options=options,
+        verify=Verify(),
+        dumps=(),
+        deadline_s=0,
+        axes_used=(),
+        source_axes=(),
+        only_for=(),
     )
 
 

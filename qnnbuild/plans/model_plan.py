@@ -43,6 +43,10 @@ class ModelPlan:
         self.archived = Archived(toolchains)
 
     def actions(self) -> Iterator[Action]:
+        for action in list(self._all()):
+            yield self.names.settled(action)
+
+    def _all(self) -> Iterator[Action]:
         for action, _ in self.sources.values():
             yield action
         links = [self._link(Use(t, graph)) for t in self.targets for graph in t.graphs]

@@ -29,6 +29,7 @@ class Names:
     def __init__(self) -> None:
         self._known: defaultdict[str, list[Action]] = defaultdict(list)
         self._by_graph: dict[tuple[str, str, int], Action] = {}
+        self._longest: dict[str, float] = {}  # deadlines, by the names of actions
 
     def shared(self, base: str, use: Use, make: Callable[[str], Action]) -> Action:
         """The action called `base`, or `base~CHIP` when another chip's differs from it."""
@@ -42,8 +43,9 @@ class Names:
         action = make(base)
         known = self._known[base]
         for other in known:
-            # where the user wrote something does not make it another action
-            if replace(action, name=other.name, places=other.places) == other:
+            if _is_alike(action, other):
+                longest = self._longest.get(other.name, other.deadline_s)
+                self._longest[other.name] = max(longest, action.deadline_s)
                 self._by_graph[memo] = other
                 return other
         if known:
@@ -51,6 +53,17 @@ class Names:
         known.append(action)
         self._by_graph[memo] = action
         return action
+
+    def settled(self, action: Action) -> Action:
+        """With the longest deadline of those that share it: once all are known."""
+        longest = self._longest.get(action.name, action.deadline_s)
+        return action if longest == action.deadline_s else replace(action, deadline_s=longest)
+
+
+def _is_alike(action: Action, other: Action) -> bool:
+    """Where the user wrote something, and how long it may take, make no other action."""
+    ours = replace(action, name=other.name, places=other.places, deadline_s=other.deadline_s)
+    return ours == other
 
 
 def source_of(prepared: Action) -> str:

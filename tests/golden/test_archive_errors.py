@@ -11,7 +11,7 @@ from qnnbuild.model.chips import packaged_chips
 from qnnbuild.model.sdks import Sdk
 from qnnbuild.model.settings import Settings
 from qnnbuild.model.targets import read_good_recipes
-from qnnbuild.planner import TOOLCHAINS, problems_of
+from qnnbuild.planner import TOOLCHAINS, plan_of, problems_of
 from qnnbuild.text.render import terminal
 from qnnbuild.toolchains.qairt import Qairt
 
@@ -55,3 +55,52 @@ def test_two_models_have_no_archive_in_common(tmp_path: Path) -> None:
 
 def test_every_message_belongs_to_a_file() -> None:
     assert {path.stem for path in FOLDER.glob("*.txt")} == {path.stem for path in BAD}
+
+
+@pytest.mark.parametrize(
+    "one_chip",
+    [
+        "options: {qairt: {htp: {O: 2}}}",
+        "options: {qairt: {extensions: {context_priority: high}}}",
+        "deadline: 1800",
+        "verify: {min_cosine: 0.9}",
+    ],
+)
+def test_what_no_library_is_made_from_divides_none(tmp_path: Path, one_chip: str) -> None:
+    path = tmp_path / "m.yaml"
+    path.write_text(
+        "model: m\nlicense: MIT\ntoolchain: qairt-2.40\nchips: [SM8450, SM8750]\n"
+        "source: {file: m.onnx}\n"
+        f"graphs: {{m: {{only: {{SM8750: {{{one_chip}}}}}}}}}\n"
+        'bundle: {archives: {library: "m-{target}"}}\n'
+    )
+    targets, _ = read_good_recipes(
+        [("recipes/m.yaml", path.read_bytes())], packaged_chips(), Settings()
+    )
+    plan = plan_of(targets, {one.name: one for one in KNOWN})
+
+    assert told(path) == ""
+    assert [action.name for action in plan if action.step in ("archive", "convert", "library")] == [
+        "convert/m/m+fp16", "library/m/m/x86_64-linux-clang", "archive/m-linux-x64",
+    ]  # fmt: skip
+
+
+def test_what_chips_share_has_the_longest_of_their_deadlines(tmp_path: Path) -> None:
+    path = tmp_path / "m.yaml"
+    path.write_text(
+        "model: m\nlicense: MIT\ntoolchain: qairt-2.40\nchips: [SM8450, SM8550, SM8750]\n"
+        "source: {file: m.onnx}\n"
+        "graphs: {m: {deadline: 60, only: {SM8550: {deadline: 1800}, SM8750: {deadline: 30}}}}\n"
+    )
+    targets, _ = read_good_recipes(
+        [("recipes/m.yaml", path.read_bytes())], packaged_chips(), Settings()
+    )
+    plan = plan_of(targets, {one.name: one for one in KNOWN})
+
+    assert not [action.name for action in plan if "~" in action.name]
+    assert {plan[name].deadline_s for name in plan.actions if name.startswith("library/")} == {1800}
+    assert {
+        action.name.partition("@")[2]: action.deadline_s
+        for action in plan
+        if action.step == "context"
+    } == {"SM8450": 60, "SM8550": 1800, "SM8750": 30}
