@@ -10,7 +10,13 @@ from qnnbuild.work.qairt_sdk import HOST
 
 PYTHON_CODE = ("lib/python/**/*",)
 COMPILES = (f"bin/{HOST}/qnn-model-lib-generator", "share/QNN/converter/**/*", "include/QNN/**/*")
-COMPUTES = (f"lib/{HOST}/libQnnSystem.so", f"lib/{HOST}/libQnnHtpPrepare.so")
+CXX = (f"lib/{HOST}/libc++*.so*", f"lib/{HOST}/libunwind.so*")
+"""The SDK's own, which its programs load rather than the machine's."""
+
+CONVERTS = (*PYTHON_CODE, f"lib/{HOST}/libQnnCpu.so", *CXX)
+"""Ranges of quantized tensors are measured on the CPU."""
+
+COMPUTES = (f"lib/{HOST}/libQnnSystem.so", f"lib/{HOST}/libQnnHtpPrepare.so", *CXX)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,9 +36,9 @@ BUILDS_PACKAGES = Part(
     needed=(), files=("include/QNN/**/*",), programs=("clang++", "make"), hexagon=True
 )
 PARTS: Mapping[str, Part] = {
-    "converter": Part(needed=(f"bin/{HOST}/qnn-onnx-converter",), files=PYTHON_CODE, python=True),
-    "dlc-converter": Part(needed=(f"bin/{HOST}/qairt-converter",), files=PYTHON_CODE, python=True),
-    "quantizer": Part(needed=(f"bin/{HOST}/qairt-quantizer",), files=PYTHON_CODE, python=True),
+    "converter": Part(needed=(f"bin/{HOST}/qnn-onnx-converter",), files=CONVERTS, python=True),
+    "dlc-converter": Part(needed=(f"bin/{HOST}/qairt-converter",), files=CONVERTS, python=True),
+    "quantizer": Part(needed=(f"bin/{HOST}/qairt-quantizer",), files=CONVERTS, python=True),
     f"library/{HOST}": Part(
         needed=COMPILES[:1],
         files=COMPILES[1:],

@@ -255,11 +255,7 @@ class Sdks:
         if part.ndk:
             yield "ndk", self._ndk(located)
         if part.cross:
-            compilers = self.compilers(located.sdk.name, part.cross)
-            yield (
-                "cross",
-                {path.name: self.stats.digest(path.resolve()) or "missing" for path in compilers},
-            )
+            yield "cross", dict(self._cross_compilers(located.sdk.name, part.cross))
         if part.hexagon:
             yield "hexagon", self._hexagon_compilers(self.hexagon(located.sdk.name))
 
@@ -280,6 +276,15 @@ class Sdks:
                 "unpack it again: all of it is needed",
             )
         return self.stats.digest(facts) or "missing"
+
+    def _cross_compilers(self, name: str, system: str) -> Iterator[tuple[str, str]]:
+        """By the variable that names their folder, and their place in it: names may be alike."""
+        compilers = self.compilers(name, system)
+        for variable, folder in self.cross(name, system).items():
+            for path in compilers:
+                if path.is_relative_to(folder):
+                    place = f"{variable}/{path.relative_to(folder).as_posix()}"
+                    yield place, self.stats.digest(path.resolve()) or "missing"
 
     def _hexagon_compilers(self, root: Path) -> str:
         """Version folder and digest of each."""

@@ -25,7 +25,7 @@ def runtime(target: Target, system: str, archs: Sequence[int], *, prepares: bool
         call="qnnbuild.work.qairt_runtime:runtime",
         params={"files": files, "texts": list(TEXTS), "target": published(system)},
         outputs=(RUNTIME,),
-        tools=(f"qairt:{target.toolchain}/{part}",),
+        tools=(f"qairt:{target.toolchain}/{part}", "package:pyelftools"),
         passes=(variable_of(target.toolchain),),
         places=target.places,
         group=target.model,

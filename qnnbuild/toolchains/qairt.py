@@ -197,7 +197,7 @@ class Qairt:
                 "ldflags": LDFLAGS,
             },
             outputs=("library", "facts"),
-            tools=(self._tool(f"library/{system.name}"),),
+            tools=(self._tool(f"library/{system.name}"), "package:pyelftools"),
             passes=self._passes,
         )
 

@@ -289,3 +289,36 @@ def test_what_is_new_is_seen_before_a_build(top: Path, new: str) -> None:
 
 def test_its_python_is_looked_at_before_a_build(top: Path) -> None:
     assert top / "py/bin/python" in set(sdks(top).files("qairt-2.40/converter"))
+
+
+@pytest.mark.parametrize("part", ["converter", "dlc-converter", "quantizer"])
+@pytest.mark.parametrize("library", ["libQnnCpu.so", "libc++.so.1", "libc++abi.so.1"])
+def test_what_ranges_are_measured_with_counts(top: Path, part: str, library: str) -> None:
+    before = sdks(top).measure(f"qairt-2.40/{part}")
+
+    write(top / f"sdks/2.40/lib/{HOST}/{library}")
+
+    assert sdks(top).measure(f"qairt-2.40/{part}") != before
+
+
+def test_compilers_of_one_name_in_two_folders_count_both(crossed: Path) -> None:
+    folders = {"ONE": "cross", "OTHER": "another"}
+    two = replace(SDK, cross={UBUNTU: folders})
+    for folder in folders.values():
+        write(crossed / folder / "usr/bin/aarch64-linux-gnu-g++", folder)
+    seen = {sdks(crossed, two).measure(PART)}
+
+    for folder in folders.values():
+        write(crossed / folder / "usr/bin/aarch64-linux-gnu-g++", "a change of it")
+        seen.add(sdks(crossed, two).measure(PART))
+
+    assert len(seen) == 3
+
+
+def test_where_a_compiler_lies_does_not_count(crossed: Path) -> None:
+    before = sdks(crossed, CROSS).measure(PART)
+
+    (crossed / "cross").rename(crossed / "moved")
+    moved = replace(SDK, cross={UBUNTU: {"QNN_AARCH64_UBUNTU_GCC_94": "moved"}})
+
+    assert sdks(crossed, moved).measure(PART) == before

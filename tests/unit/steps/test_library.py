@@ -37,7 +37,7 @@ def test_a_library_takes_what_was_converted() -> None:
 
     assert action.inputs == {"model": OutputOf(action="convert/m", output="model")}
     assert action.outputs == ("library", "facts")
-    assert action.tools == ("qairt:qairt-2.40/library/x86_64-linux-clang",)
+    assert action.tools == ("qairt:qairt-2.40/library/x86_64-linux-clang", "package:pyelftools")
     assert action.passes == ("QNNBUILD_SDK_2_40",)
     assert (action.deadline_s, action.env) == (60, {})
     assert action.about == "encoder for x86_64-linux-clang"

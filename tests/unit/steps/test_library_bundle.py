@@ -70,7 +70,9 @@ def test_info_knows_its_chip_or_its_system() -> None:
 def test_the_sdks_libraries_are_those_of_the_systems_and_generations() -> None:
     one = runtime(SDK_TARGET, "aarch64-android", [79, 73, 79], prepares=True)
 
-    assert one.tools == ("qairt:qairt-2.40/runtime/aarch64-android/73+79/prepares",)
+    assert one.tools == (
+        "qairt:qairt-2.40/runtime/aarch64-android/73+79/prepares", "package:pyelftools",
+    )  # fmt: skip
     assert one.passes == ("QNNBUILD_SDK_2_40",)
     assert one.params["files"] == [
         "lib/aarch64-android/libQnnHtp.so",
