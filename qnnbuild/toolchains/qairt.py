@@ -20,7 +20,7 @@ from qnnbuild.toolchains.own_packages import Built, packages_work
 from qnnbuild.toolchains.qairt_convert import command
 from qnnbuild.toolchains.qairt_extensions import compile_extensions
 from qnnbuild.toolchains.qairt_htp import compile_part, reads_back
-from qnnbuild.toolchains.qairt_inputs import input_problems
+from qnnbuild.toolchains.qairt_inputs import input_problems, word_problems
 from qnnbuild.toolchains.qairt_layouts import layout_problems, orders
 from qnnbuild.toolchains.qairt_names import name_problems, names_of
 from qnnbuild.toolchains.qairt_op_packages import (
@@ -70,6 +70,7 @@ class Qairt:
         yield from route_problems(graph)
         yield from qairt_dlc.dlc_problems(graph, chip, self.version)
         yield from input_problems(graph)
+        yield from word_problems(graph)
         yield from layout_problems(graph)
         yield from option_problems(graph, chip, self.version)
         yield from op_package_problems(graph, self.name)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from qnnbuild.errors import Problem, did_you_mean
 from qnnbuild.model.recipe import Graph
+from qnnbuild.toolchains.qairt_option_checks import is_flag
 from qnnbuild.toolchains.qairt_routes import ORT_DLC, route_of
 
 ANY_RANK = "NONTRIVIAL"
@@ -35,4 +36,22 @@ def input_problems(graph: Graph) -> Iterator[Problem]:
                 f"has {len(spec.shape)}",
                 at=at,
                 hint=f"a layout of {len(spec.shape)} letters, or {ANY_RANK}",
+            )
+
+
+def word_problems(graph: Graph) -> Iterator[Problem]:
+    """Names that a tool of the SDK would take for one of its options."""
+    if route_of(graph) == ORT_DLC:
+        return
+    for key, kind, names in (
+        ("inputs", "an input", graph.inputs),
+        ("outputs", "an output", graph.outputs),
+    ):
+        for name in filter(is_flag, names):
+            yield Problem(
+                message=f"'{name}' cannot be {kind} for the SDK's tools: it would be an option of "
+                "theirs",
+                at=graph.places.get(f"{key}.{name}", graph.places.get(key))
+                or graph.places.get("graph"),
+                hint="give it another name in the ONNX file",
             )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from qnnbuild.errors import Problem, Span, did_you_mean
@@ -14,6 +16,11 @@ PACKED = ("packed_masked_softmax_inputs", "packed_max_seq")
 DECODE = "llm_decode_"
 DECODE_SINCE = "2.48"
 """Performance profiles for language models; only the beginning of their names is documented."""
+
+BELOW_ZERO = re.compile(
+    r"-(?:0x[0-9A-Fa-f]+|\d+(?:\.\d*)?)(?: -?(?:0x[0-9A-Fa-f]+|\d+(?:\.\d*)?))*"
+)
+"""One number, or several: the steps of a quantization."""
 
 
 def option_problems(graph: Graph, chip: Chip, version: str) -> Iterator[Problem]:
@@ -46,7 +53,7 @@ def _problems(
     name = option.name
     if option.said_by:
         yield Problem(message=f"{name} is not an option here", at=at, hint=option.said_by)
-    elif wrong := wrong_value(option, value, version):
+    elif wrong := wrong_value(option, value, version) or _an_option(option, value):
         yield Problem(message=f"{name}: {wrong}", at=at, hint=f"{name}: {option.about}")
     else:
         yield from _limits(option, value, at, chip, version)
@@ -87,7 +94,7 @@ def wrong_value(option: Option, value: Any, version: str = "") -> str | None:
     """Why `value` is none; None when it is one. A number in a text is refused by the SDK, too."""
     simple = {
         "switch": (isinstance(value, bool), "is not true or false"),
-        "bit": (value in (0, 1), "is not 0 or 1"),
+        "bit": (type(value) is int and value in (0, 1), "is not 0 or 1"),
         "mapping": (isinstance(value, Mapping), "is no mapping"),
         "mappings": (_are_mappings(value), "is no list of mappings"),
         "text": (isinstance(value, str) and bool(value.strip()), "is no text"),
@@ -103,13 +110,31 @@ def wrong_value(option: Option, value: Any, version: str = "") -> str | None:
     return lists.get(option.form, _wrong_number)(option, value)
 
 
+def _an_option(option: Option, value: Any) -> str | None:
+    """Why a tool would take the value, or a part of it, for one of its own options."""
+    words: Iterable[Any] = ()
+    if option.form == "text":
+        words = (value,)
+    elif option.form in ("names", "some") and isinstance(value, list):
+        words = value
+    elif option.form == "pairs":
+        words = (word for pair in value.items() for word in pair)
+    found = next((str(word) for word in words if is_flag(str(word))), None)
+    return found and f"'{found}' would be an option of the tool"
+
+
+def is_flag(word: str) -> bool:
+    """Numbers below zero are none."""
+    return word.lstrip().startswith("-") and not BELOW_ZERO.fullmatch(word)
+
+
 def _are_mappings(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(one, Mapping) for one in value)
 
 
 def _wrong_number(option: Option, value: Any) -> str | None:
     kinds = int if option.form == "number" else (int, float)
-    if isinstance(value, bool) or not isinstance(value, kinds):
+    if isinstance(value, bool) or not isinstance(value, kinds) or not math.isfinite(value):
         return f"{_said(value)} is not a {'whole ' if option.form == 'number' else ''}number"
     if value < option.low or (option.high is not None and value > option.high):
         high = "" if option.high is None else f" and at most {option.high:g}"

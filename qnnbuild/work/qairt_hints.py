@@ -5,6 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+ABSENT = r"(?:'?(?::(?: command)?)? not found|'?: No such file or directory)"
+"""Behind a program's name, as bash, sh, env and make tell that it is not there."""
+
+OPENED = r"No such file or directory: '(?:\S*/)?"
+"""Before it, as Python tells that."""
+
 HINTS: tuple[tuple[str, str], ...] = (
     (
         r"libpython3\.\d+\.so|No module named '(?:\S*\.)?libPy|SystemError: .*libPy",
@@ -42,11 +48,11 @@ HINTS: tuple[tuple[str, str], ...] = (
         "operator {0} is too large for the chip's VTCM: split it, or shorten the input",
     ),
     (
-        r"ndk-build(?:: command)? not found",
+        rf"\bndk-build{ABSENT}|{OPENED}ndk-build'",
         "ndk: in qnnbuild.yaml is to be the folder that has ndk-build in it",
     ),
     (
-        r"(clang\+\+|objcopy|make)(?:: command)? not found",
+        rf"\b(?:clang\+\+|objcopy|make){ABSENT}|{OPENED}(?:clang\+\+|objcopy|make)'",
         "apt-get install clang make binutils libc++-dev",
     ),
     (

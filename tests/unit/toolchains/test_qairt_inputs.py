@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from qnnbuild.model.recipe import FileSource, Graph, InputSpec
-from qnnbuild.toolchains.qairt_inputs import input_problems
+from qnnbuild.model.recipe import FileSource, Graph, InputSpec, OutputSpec
+from qnnbuild.toolchains.qairt_inputs import input_problems, word_problems
 
 
 def told(spec: InputSpec, **options: Any) -> list[str]:
@@ -39,3 +39,17 @@ def test_as_many_dimensions_as_letters() -> None:
 
 def test_where_ort_converts_layouts_say_nothing_to_the_sdk() -> None:
     assert told(InputSpec(layout="XYZ"), route="ort-dlc") == []
+
+
+def test_a_name_that_would_be_an_option_of_the_tool_is_none() -> None:
+    graph = Graph(
+        name="m",
+        source=FileSource(file="m.onnx"),
+        inputs={"--x": InputSpec(), "x": InputSpec()},
+        outputs={"y": OutputSpec(), "--out=/y": OutputSpec()},
+    )
+
+    assert [problem.message for problem in word_problems(graph)] == [
+        "'--x' cannot be an input for the SDK's tools: it would be an option of theirs",
+        "'--out=/y' cannot be an output for the SDK's tools: it would be an option of theirs",
+    ]

@@ -104,6 +104,20 @@ def test_what_a_recipe_says_elsewhere_is_no_option() -> None:
         ("htp", {"O": 4}, "O: 4 is out of range: at least 1 and at most 3"),
         ("htp", {"O": "3"}, "O: '3' is not a whole number"),
         ("htp", {"dlbc": 2}, "dlbc: 2 is not 0 or 1"),
+        ("htp", {"dlbc": True}, "dlbc: true is not 0 or 1"),
+        ("htp", {"dlbc": 1.0}, "dlbc: 1.0 is not 0 or 1"),
+        ("converter", {"percentile_calibration_value": float("nan")},
+         "percentile_calibration_value: nan is not a number"),
+        ("converter", {"model_version": "-x"},
+         "model_version: '-x' would be an option of the tool"),
+        ("converter", {"restrict_quantization_steps": "--op_package_lib=/x.so:p"},
+         "restrict_quantization_steps: '--op_package_lib=/x.so:p' would be an option of the tool"),
+        ("converter", {"preserve_io_layout": ["x", "--custom_io", "/f.yaml"]},
+         "preserve_io_layout: '--custom_io' would be an option of the tool"),
+        ("converter", {"define_symbol": {"N": "--dry_run"}},
+         "define_symbol: '--dry_run' would be an option of the tool"),
+        ("converter", {"input_type": {"-x": "image"}},
+         "input_type: '-x' would be an option of the tool"),
         ("htp", {"weights_packing": 1}, "weights_packing: 1 is not true or false"),
         ("htp", {"rpc_polling_time": 10000}, ("rpc_polling_time: 10000 is out of range: at least 0 "
          "and at most 9999")),
@@ -113,6 +127,11 @@ def test_a_wrong_value_is_told(section: str, options: Any, message: str) -> None
     (told,) = problems(section, options)
 
     assert told.partition(" | ")[0] == message
+
+
+@pytest.mark.parametrize("steps", ["-0x80 0x7F", "-128 127"])
+def test_steps_of_quantization_may_be_below_zero(steps: str) -> None:
+    assert problems("converter", {"restrict_quantization_steps": steps}) == []
 
 
 def test_versions_have_their_own_options() -> None:

@@ -95,7 +95,7 @@ def test_each_library_is_checked_for_its_machine() -> None:
         UBUNTU: "arm64",
     }
     assert {name: work.params["page_bytes"] for name, work in works.items()}[UBUNTU] == 0
-    assert works[UBUNTU].tools == (f"qairt:qairt-2.40/library/{UBUNTU}",)
+    assert works[UBUNTU].tools == (f"qairt:qairt-2.40/library/{UBUNTU}", "package:pyelftools")
 
 
 @pytest.mark.parametrize("system", CROSS)

@@ -36,6 +36,15 @@ def test_where_in_its_code_a_tool_ended_is_left_out() -> None:
             "operator q::ForceFormat_Crouton is too large for the chip's VTCM",
         ),
         ("limit is 2097152 KB: memory usage too large", "a context holds 2 GB"),
+        ("bash: line 1: ndk-build: command not found", "ndk: in qnnbuild.yaml"),
+        ("/bin/sh: 1: ndk-build: not found", "ndk: in qnnbuild.yaml"),
+        ("make: ndk-build: No such file or directory", "ndk: in qnnbuild.yaml"),
+        ("bash: line 1: objcopy: command not found", "apt-get install clang make"),
+        ("sh: 1: clang++: not found", "apt-get install clang make"),
+        ("make: clang++: No such file or directory", "apt-get install clang make"),
+        ("make[1]: /usr/bin/clang++: No such file or directory", "apt-get install clang make"),
+        ("env: 'make': No such file or directory", "apt-get install clang make"),
+        ("FileNotFoundError: [Errno 2] No such file or directory: 'make'", "apt-get install clang"),
         ("OSError: [Errno 28] No space left on device", "make room"),
     ],
 )
@@ -58,3 +67,15 @@ def test_what_is_not_known_has_the_usual_hint() -> None:
     ended = Ended(argv=("t",), env={}, code=1, lines=("?",))
 
     assert ended.failure("t failed").hint == USUAL_HINT
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "sh: 1: cmake: not found",
+        "make: m.cpp: No such file or directory",
+        "make: *** No rule to make target 'all'",
+    ],
+)
+def test_another_program_or_file_is_not_taken_for_one_of_them(line: str) -> None:
+    assert hint_of([line]) is None
