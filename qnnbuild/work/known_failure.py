@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from qnnbuild.work.deadlines import Late, deadline
+from qnnbuild.work.of_machine import is_of_machine
 from qnnbuild.work.run import Run, WorkError
 
 Work = Callable[[Run], None]
@@ -60,7 +61,7 @@ def expect_failure(run: Run, works: Works, *, name: str) -> None:
 
 
 def _failure(run: Run, works: Works) -> tuple[str, WorkError] | None:
-    """The step that fails and how; None when all of them work."""
+    """The step that fails and how; None when all of them work. A machine's trouble is told."""
     step = "context"
     own = tuple(name for name in ("packages",) if name in run.inputs)
     try:
@@ -82,6 +83,8 @@ def _failure(run: Run, works: Works) -> tuple[str, WorkError] | None:
         judged = {"numbers": made["numbers"], **values}
         _do(works.verdict, run, step, made=judged, outputs=("verdict",))
     except WorkError as error:
+        if is_of_machine(error):
+            raise
         return step, error
     return None
 

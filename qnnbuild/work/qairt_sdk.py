@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from qnnbuild.formats.sdk_yaml import sdk_version
+from qnnbuild.work.of_machine import MachineError, kind_of
 from qnnbuild.work.qairt_hints import hint_of, told_lines
 from qnnbuild.work.run import Run, WorkError
 
@@ -79,7 +80,7 @@ def sdk_here(environ: Mapping[str, str] = os.environ) -> Sdk:
     """The SDK that the build gave this action."""
     told = next((value for name, value in environ.items() if name.startswith(VARIABLE)), None)
     if told is None:
-        raise WorkError("this action was given no SDK", place="toolchain")
+        raise MachineError("this action was given no SDK", place="toolchain")
     given = json.loads(told)
     ndk, hexagon = given["ndk"], given.get("hexagon")
     return Sdk(
@@ -116,7 +117,7 @@ class Ended:
     ) -> WorkError:
         """With the tool's own last lines, and what repeats it, to be pasted into a shell."""
         said = told_lines(self.lines)
-        return WorkError(
+        return kind_of(self.code, said)(
             message,
             place=place,
             facts=[

@@ -259,10 +259,16 @@ def test_a_known_failure_is_no_error_until_it_works(fresh: SdkRepo):
     name = "expect/sense/model/6@SM8750"
 
     works = fresh.doit(name)
+    tool = fresh.old / "bin/x86_64-linux-clang/qnn-context-binary-generator"
+    tool.chmod(0o644)
+    broken = fresh.doit(name)
+    tool.chmod(0o755)
     turn(fresh.old, "qnn-context-binary-generator", "finalize")
     fails = fresh.doit(name)
 
     assert "is known to fail, and works now" in works.out + works.err
+    assert broken.code != 0
+    assert "cannot be started: Permission denied" in broken.out + broken.err
     assert (fails.code, fails.ran[-1:]) == (0, [name])
 
 

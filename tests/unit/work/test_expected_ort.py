@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from qnnbuild.work import expected_ort
+from qnnbuild.work.of_machine import MachineError
 from qnnbuild.work.run import Run, WorkError
 
 PARAMS: dict[str, Any] = {
@@ -115,6 +116,28 @@ def test_what_works_now_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     assert told.value.message == "'vad' is known to fail, and works now"
     assert told.value.hint == "take expect_failure away"
     assert told.value.exit_code == 5
+
+
+@pytest.mark.parametrize(
+    "trouble",
+    [
+        MachineError("this action was given no SDK", place="toolchain"),
+        WorkError("it failed", facts=[("last lines", "cp: m.bin: No space left on device")]),
+        WorkError("the compiler crashed on 'vad' for SM8750 (SIGKILL)"),
+    ],
+)
+@pytest.mark.parametrize("step", ["context", "verify"])
+def test_trouble_of_the_machine_is_no_known_failure(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, step: str, trouble: WorkError
+) -> None:
+    def broken(run: Run) -> None:
+        raise trouble
+
+    with pytest.raises(WorkError) as told:
+        expected(monkeypatch, tmp_path, {step: broken})
+
+    assert told.value is trouble
+    assert not (tmp_path / "out/failure.json").exists()
 
 
 def test_a_bug_is_no_known_failure(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
