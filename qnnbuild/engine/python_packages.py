@@ -15,10 +15,7 @@ INFOS = ("*.dist-info", "*.egg-info", "*.egg")
 
 def packages(python: Path) -> list[str]:
     """Names and versions."""
-    return sorted({
-        path.name for folder in package_folders(python) for kind in INFOS
-        for path in folder.glob(kind)
-    })  # fmt: skip
+    return sorted({path.name for folder in package_folders(python) for path in _infos(folder)})
 
 
 def package_folders(python: Path) -> list[Path]:
@@ -38,8 +35,15 @@ def watched(python: Path) -> Iterator[Path]:
     if settings is not None:
         yield settings
     for folder in package_folders(python):
-        yield folder
+        if folder.name.endswith("-packages"):
+            yield folder
+        else:  # a checkout, in which anything may come and go
+            yield from _infos(folder)
         yield from sorted(folder.glob("*.pth"))
+
+
+def _infos(folder: Path) -> Iterator[Path]:
+    return (path for kind in INFOS for path in sorted(folder.glob(kind)))
 
 
 def _folders(python: Path) -> Iterator[Path]:

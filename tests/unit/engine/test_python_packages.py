@@ -84,5 +84,6 @@ def test_what_tells_of_a_change_is_looked_at(tmp_path: Path, system: Path) -> No
     package(tmp_path / "more", "pandas-2.2.0.dist-info")
 
     assert set(watched(python)) == {
-        python, tmp_path / "venv/pyvenv.cfg", site, site / "a.pth", tmp_path / "more",
+        python, tmp_path / "venv/pyvenv.cfg", site, site / "a.pth",
+        tmp_path / "more/pandas-2.2.0.dist-info",
     }  # fmt: skip
