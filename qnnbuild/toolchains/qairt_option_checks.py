@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from qnnbuild.errors import Problem, Span, did_you_mean
@@ -110,17 +110,25 @@ def wrong_value(option: Option, value: Any, version: str = "") -> str | None:
     return lists.get(option.form, _wrong_number)(option, value)
 
 
+FILLED = re.compile(r"\{(?:(?:in|out)\.|sdk\}|python\})")
+"""What stands for a folder in a tool's words until it runs."""
+
+
 def _an_option(option: Option, value: Any) -> str | None:
-    """Why a tool would take the value, or a part of it, for one of its own options."""
-    words: Iterable[Any] = ()
+    """Why a tool would take the value, or a part of it, for something else than it is."""
+    words: list[str] = []
     if option.form == "text":
-        words = (value,)
+        words = [str(value)]
     elif option.form in ("names", "some") and isinstance(value, list):
-        words = value
+        words = [str(word) for word in value]
     elif option.form == "pairs":
-        words = (word for pair in value.items() for word in pair)
-    found = next((str(word) for word in words if is_flag(str(word))), None)
-    return found and f"'{found}' would be an option of the tool"
+        words = [str(word) for pair in value.items() for word in pair]
+    for word in words:
+        if is_flag(word):
+            return f"'{word}' would be an option of the tool"
+        if FILLED.search(word):
+            return f"'{word}' would become a folder of this machine"
+    return None
 
 
 def is_flag(word: str) -> bool:
