@@ -18,11 +18,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files of a single long test begin, so that at the end no worker waits for one of them."""
+    """The longest files begin, so that at the end no worker waits for one of them."""
     weights: dict[Path, float] = {}
     for item in items:
-        mark = item.get_closest_marker("slow")
-        seconds = float(mark.kwargs.get("seconds", 0)) if mark else 0.0
+        marks = [*item.iter_markers("slow"), *item.iter_markers("long_file")]
+        seconds = max([0.0, *(float(mark.kwargs.get("seconds", 0)) for mark in marks)])
         weights[item.path] = max(weights.get(item.path, 0.0), seconds)
     items.sort(key=lambda item: -weights[item.path])
 

@@ -13,7 +13,7 @@ from tests.e2e.sdk_repo import CHIPS, SdkRepo, sdk_repo
 from tests.e2e.small_repo import Done
 from tests.standin.lay_out import lay_out_ndk, turn
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow(seconds=150)
 
 ONE = "context/sense/model/6@SM8750"
 

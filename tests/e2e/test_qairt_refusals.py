@@ -35,7 +35,7 @@ from tests.e2e.small_repo import BIN
 from tests.standin.lay_out import HOST, facts_of, lay_out_ndk, turn
 from tests.standin.tools.release import FACTS, SWITCHES
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow(seconds=90)
 
 READY = (f"library/sense/model/6/{HOST}", "convert/sense/model/10+w8a16", "calibrate/late/model")
 

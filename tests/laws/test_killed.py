@@ -12,6 +12,8 @@ import pytest
 
 from tests.laws.world import Node, World, from_scratch
 
+pytestmark = pytest.mark.long_file(seconds=60)
+
 REPO = Path(__file__).resolve().parents[2]
 NODES = (
     Node("s", ("a", "b")),

@@ -13,6 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from qnnbuild.engine.workers import Workers
 from tests.laws.world import Node, World, contents, from_scratch, plans
 
+pytestmark = pytest.mark.long_file(seconds=60)
+
 laws = settings(
     max_examples=40,
     deadline=None,
