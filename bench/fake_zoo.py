@@ -1,8 +1,10 @@
-"""The session of bench/noop.py: real store, records and builder; the work takes no time."""
+"""The session of same_graph.py: real store, records and builder; the work takes no time."""
 
 from __future__ import annotations
 
 import json
+import os
+import random
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -17,13 +19,19 @@ from qnnbuild.engine.identity import Identity
 from qnnbuild.engine.inputs import Inputs
 from qnnbuild.engine.records import Records
 from qnnbuild.engine.runner import Made, Stage
+from qnnbuild.engine.standing_files import log_of
 from qnnbuild.engine.stats import Stats
 from qnnbuild.engine.store import Store
+from qnnbuild.engine.turns import Turns
+from qnnbuild.engine.watcher import Watcher
 from qnnbuild.text.nodes import ListNode, ScalarNode
 from qnnbuild.text.reader import read_mapping
 
 # a sync after each of twenty thousand files would only make the first build slow
 store_module.sync = lambda _: None
+
+PAYLOAD = "FAKE_ZOO_PAYLOAD"
+"""The variable that says how many bytes each bundle has beside its manifest."""
 
 
 def actions_of(model: str, chips: Sequence[str]) -> Iterator[Action]:
@@ -50,19 +58,25 @@ def actions_of(model: str, chips: Sequence[str]) -> Iterator[Action]:
         yield action(f"bundle/{model}@{chip}", *contexts, lands=f"{model}/{chip}")
 
 
-class Nothing:
-    def cancel(self) -> None: ...
-
-    def close(self) -> None: ...
-
-
 class WritesOneFile:
     """In the place of the runner: what an action makes is its name and what it takes."""
+
+    turns = Turns()
 
     def __init__(self, store: Store) -> None:
         self.store = store
         self.cancelled = False
-        self.workers = Nothing()
+
+    def ready(self) -> int | None:
+        return None
+
+    def reaches(self, _: Tree) -> bool:
+        return False
+
+    def cancel(self) -> None:
+        self.cancelled = True
+
+    def close(self) -> None: ...
 
     def run(self, action: Action, _: Digest, stages: Mapping[str, Stage]) -> Made:
         with self.store.private() as folder:
@@ -76,8 +90,13 @@ class WritesOneFile:
                 lines = [line for line in lines if not line.isdigit()]  # what an edit changes
             text = "\n".join(lines)
             (folder / "made").write_text(_made(action, text))
-            digest, size = self.store.add(folder / "made")
-        tree = Tree(files={"manifest.json" if action.lands else "made": (digest, size)})
+            files = {"manifest.json" if action.lands else "made": self.store.add(folder / "made")}
+            size = int(os.environ.get(PAYLOAD, "0"))
+            if action.lands and size:
+                # no two alike, and nothing that a file system could make smaller
+                (folder / "binary").write_bytes(random.Random(action.name).randbytes(size))
+                files["model.bin"] = self.store.add(folder / "binary")
+        tree = Tree(files=files)
         return Made(outputs={"o": tree}, warnings=(), seconds=1.0, peak_bytes=0)
 
 
@@ -109,6 +128,14 @@ class Zoo(Builder):
             folder=BuildFolder(root / "build", store),
             unseen=unseen,
         )
+        self.expect = self.room.expect
+        self.seconds = self.records.seconds
+
+    def watch(self, watcher: Watcher) -> None:
+        self.runner.turns.watcher = watcher
+
+    def log(self, name: str) -> Path | None:
+        return log_of(self, name)
 
     def clean(self, names: Collection[str], *, dry_run: bool) -> list[str]:
         lands = [action.lands for action in map(self.plan.__getitem__, names) if action.lands]
@@ -123,8 +150,9 @@ def _made(action: Action, text: str) -> str:
         return f"{action.name}\n{text}"
     model, chip = action.lands.split("/")
     manifest = {
-        "model": model, "variant": "", "chip": {"name": chip}, "toolchain": {"name": "ort"},
-        "license": {"spdx": "MIT", "redistribute": True}, "graphs": {}, "files": {}, "of": text,
+        "model": model, "variants": [{"name": ""}], "chips": [{"name": chip}],
+        "toolchain": {"name": "ort"}, "license": {"spdx": "MIT", "redistribute": True},
+        "graphs": {}, "files": {}, "of": text,
     }  # fmt: skip
     return json.dumps(manifest)
 

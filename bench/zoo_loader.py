@@ -1,4 +1,4 @@
-"""The loader of bench/noop.py: like the real one, it imports the builder only when needed."""
+"""The loader of same_graph.py: like the real one, it imports the builder only when needed."""
 
 from __future__ import annotations
 

@@ -88,6 +88,12 @@ class StoreError(QnnbuildError):
     exit_code = 6
 
 
+class NotTrusted(QnnbuildError):
+    """It would run code of a repo that nobody has said to be trusted, or leave that repo."""
+
+    exit_code = 8
+
+
 BY_EXIT_CODE: dict[int, type[QnnbuildError]] = {
     kind.exit_code: kind for kind in (RecipeError, NothingMatches, ToolError, NotGood, StoreError)
 }

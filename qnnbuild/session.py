@@ -1,52 +1,67 @@
 """A session: a repo of recipes as it is now, its plan, and what can be asked of it.
 
-The only place that reads recipes from the disk. Commands and the doit bridge stand on it.
+Commands and the doit bridge stand on it; `repo` reads what it is made of.
 """
 
 from __future__ import annotations
 
-import importlib
 import os
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from hashlib import sha256
-from itertools import takewhile
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from qnnbuild.actions.plan import Plan
+from qnnbuild.cluster.opening import executor_of
 from qnnbuild.digest import Json
 from qnnbuild.engine.builder import Builder
 from qnnbuild.engine.folder import ENDS, BuildFolder
+from qnnbuild.engine.guard import guarded
 from qnnbuild.engine.identity import Identity
 from qnnbuild.engine.inputs import Inputs
+from qnnbuild.engine.last_run import RunLog
 from qnnbuild.engine.leases import Lease
+from qnnbuild.engine.limiting import limited_runner
+from qnnbuild.engine.outside import outside
+from qnnbuild.engine.recipe_folders import recipe_folders
 from qnnbuild.engine.records import Records
+from qnnbuild.engine.remote_store import RemoteStore
 from qnnbuild.engine.report_file import refresh
-from qnnbuild.engine.runner import Runner
 from qnnbuild.engine.sdks import Sdks
-from qnnbuild.engine.sharing import remote_store
-from qnnbuild.engine.state import Outcome
+from qnnbuild.engine.sharing import remote_store, tell
+from qnnbuild.engine.signatures import sign_built
+from qnnbuild.engine.standing_files import log_of
+from qnnbuild.engine.state import Outcome, has_work
 from qnnbuild.engine.stats import Stats
 from qnnbuild.engine.store import Store, on_disk
+from qnnbuild.engine.tracked import check_store
+from qnnbuild.engine.trust import Trust, check_folders, import_path, trust_of
+from qnnbuild.engine.watcher import Watcher
 from qnnbuild.engine.workers import Workers
-from qnnbuild.errors import NothingMatches, Problem, RecipeError, did_you_mean
-from qnnbuild.model.chips import Chips, packaged_chips
-from qnnbuild.model.own_chips import with_own_chips
+from qnnbuild.errors import Problem, RecipeError
+from qnnbuild.model.chips import Chips
 from qnnbuild.model.recipe import Target
-from qnnbuild.model.settings import SETTINGS_FILE, Plugin, Settings, read_settings
+from qnnbuild.model.settings import SETTINGS_FILE, Settings
 from qnnbuild.model.targets import read_good_recipes
-from qnnbuild.planner import TOOLCHAINS, plan_of, problems_of
+from qnnbuild.planner import plan_of, problems_of
+from qnnbuild.repo import (
+    below,
+    chips_of,
+    find_root,
+    read,
+    recipe_files,
+    settings_of,
+    store_folder,
+    toolchains_of,
+)
 from qnnbuild.report.index import expected_failures
 from qnnbuild.report.report import Subject
-from qnnbuild.text.decode import decode
-from qnnbuild.toolchains.qairt import Qairt
 from qnnbuild.toolchains.work import Toolchain
 
-WARM = ("qnnbuild.work.warm:warm",)
-STORE = ".qnnbuild"
+WARM = "qnnbuild.work.warm:load"
 RECORDS = "records.db"
 BUILD = "build"
 
@@ -64,10 +79,15 @@ class Session:
     problems: tuple[Problem, ...]
     plan: Plan
     unseen: frozenset[str] = field(default_factory=frozenset)  # models whose recipes were not read
+    checkout: Path | None = None  # of files of another revision: whose store and tools they are
+
+    @property
+    def home(self) -> Path:
+        return self.checkout or self.root
 
     @property
     def store_folder(self) -> Path:
-        return store_folder(self.root, self.settings)
+        return store_folder(self.home, self.settings)
 
     @property
     def subject(self) -> Subject:
@@ -94,11 +114,11 @@ def open_session(
     With `bad_left_out` the good recipes are planned all the same, and the problems told.
     """
     root = root or find_root()
-    settings = _settings(root)
-    chips = _chips(root, settings)
-    toolchains = _toolchains(root, settings)
-    paths = recipe_files(root, settings) if files is None else [_below(root, f) for f in files]
-    texts = [(path, _read(root / path)) for path in paths]
+    settings = settings_of(root)
+    chips = chips_of(root, settings)
+    toolchains = toolchains_of(root, settings)
+    paths = recipe_files(root, settings) if files is None else [below(root, f) for f in files]
+    texts = [(path, read(root, path)) for path in paths]
     targets, problems = read_good_recipes(texts, chips, settings)
     problems = [*problems, *problems_of(targets, toolchains)]
     wrong = {p.at.file for p in problems if p.at and p.severity == "error"}
@@ -117,123 +137,6 @@ def open_session(
         plan=plan_of(good, toolchains),
         unseen=unseen,
     )
-
-
-def find_root(start: Path | None = None) -> Path:
-    """The nearest folder upwards that is a repo of recipes."""
-    here = (start or Path.cwd()).resolve()
-    for folder in (here, *here.parents):
-        if (folder / SETTINGS_FILE).exists() or (folder / "recipes").is_dir():
-            return folder
-    raise NothingMatches(
-        "this is no repo of recipes: there is no qnnbuild.yaml and no recipes/ here or above",
-        facts=[("folder", str(here))],
-        hint="qnnbuild init DIR makes one",
-    )
-
-
-def store_folder(root: Path, settings: Settings | None = None) -> Path:
-    """QNNBUILD_STORE, or `store:` of the settings, or .qnnbuild in the repo."""
-    settings = settings or _settings(root)
-    return root / (os.environ.get("QNNBUILD_STORE") or settings.store or STORE)
-
-
-def recipe_files(root: Path, settings: Settings) -> list[str]:
-    """The repo's recipes, relative to its root, sorted. A repo inside this one keeps its own."""
-    found = {
-        path.relative_to(root)
-        for pattern in settings.recipes
-        for path in root.glob(pattern)
-        if path.is_file()
-    }
-    folders = {folder for path in found for folder in path.parents[:-1]}
-    other = {folder for folder in folders if (root / folder / SETTINGS_FILE).exists()}
-    return sorted(path.as_posix() for path in found if other.isdisjoint(path.parents))
-
-
-def open_chips(root: Path | None = None) -> Chips:
-    """The packaged chips, with the repo's own when there is a repo here."""
-    try:
-        root = root or find_root()
-    except NothingMatches:
-        return packaged_chips()
-    return _chips(root, _settings(root))
-
-
-def open_toolchains(root: Path | None = None) -> dict[str, Toolchain]:
-    """The packaged toolchains, with the repo's own when there is a repo here."""
-    try:
-        root = root or find_root()
-    except NothingMatches:
-        return {toolchain.name: toolchain for toolchain in TOOLCHAINS}
-    return _toolchains(root, _settings(root))
-
-
-def open_sdks(stats: Stats, root: Path | None = None) -> Sdks:
-    """Where the SDKs are that the repo declares, when there is a repo here."""
-    try:
-        root = root or find_root()
-    except NothingMatches:
-        return Sdks({}, Path(), stats)
-    return Sdks(_settings(root).sdks, root, stats)
-
-
-def _settings(root: Path) -> Settings:
-    path = root / SETTINGS_FILE
-    return read_settings(_read(path)) if path.exists() else Settings()
-
-
-def _read(path: Path) -> bytes:
-    with on_disk(f"{path.name} cannot be read"):
-        return path.read_bytes()
-
-
-def _chips(root: Path, settings: Settings) -> Chips:
-    path = root / settings.chips
-    chips = packaged_chips()
-    if not path.exists():
-        return chips
-    text = decode(settings.chips, _read(path))
-    if isinstance(text, Problem):
-        raise RecipeError.of([text])
-    return with_own_chips(chips, text, settings.chips)
-
-
-def _toolchains(root: Path, settings: Settings) -> dict[str, Toolchain]:
-    """The packaged toolchains, the SDKs that the repo declares, and those that it brings itself."""
-    return {
-        **{toolchain.name: toolchain for toolchain in TOOLCHAINS},
-        **{name: Qairt(sdk) for name, sdk in settings.sdks.items()},
-        **{name: _plugin(root, p) for name, p in settings.toolchains.items()},
-    }
-
-
-def _plugin(root: Path, plugin: Plugin) -> Toolchain:
-    module, _, attribute = plugin.plugin.partition(":")
-    if str(root) not in sys.path:
-        sys.path.insert(0, str(root))
-    try:
-        found: Toolchain = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
-        raise RecipeError(
-            f"the toolchain '{plugin.name}' cannot be loaded: {error}",
-            at=plugin.span,
-            hint="plugin: module:ATTRIBUTE, with the module in the repo's root or installed",
-        ) from error
-    return found
-
-
-def _below(root: Path, file: str) -> str:
-    path = Path(file).resolve()
-    if path.is_dir():
-        hint = "name its files, or none: then all recipes of the repo are looked at"
-        raise NothingMatches(f"{file} is a folder, no recipe", hint=hint)
-    if not path.is_file():
-        near = [p.name for p in path.parent.iterdir()] if path.parent.is_dir() else []
-        raise NothingMatches(f"no such file: {file}", hint=did_you_mean(path.name, near))
-    if not path.is_relative_to(root):
-        raise NothingMatches(f"{file} is not in this repo", facts=[("repo", str(root))])
-    return path.relative_to(root).as_posix()
 
 
 def open_store(session: Session) -> Store:
@@ -263,8 +166,11 @@ class Live:
         self.builder = _builder(session, only_look=only_look)
         checkout = checkout_of(session.root)
         self._lease = None if only_look else Lease.take(session.store_folder, checkout)
+        self._run_log = RunLog(session.root)
         self.state = self.builder.state
         self.paths = self.builder.paths
+        self.expect = self.builder.room.expect
+        self.seconds = self.builder.records.seconds
 
     @property
     def plan(self) -> Plan:
@@ -280,20 +186,16 @@ class Live:
 
     @property
     def threads(self) -> int | None:
-        return self.session.settings.threads
+        """Of the settings, else of the executor, which gets ready when something has to run."""
+        executor = self.builder.executor
+        elsewhere = executor is not self.builder.runner
+        ready = executor.ready() if elsewhere and has_work(self.state, self.plan.actions) else None
+        return self.session.settings.threads or ready
 
     @property
     def folders(self) -> Sequence[str]:
         """The folders, relative to the root, in which recipes are looked for."""
-        root = self.session.root
-        found: set[str] = set()
-        for pattern in self.session.settings.recipes:
-            parts = PurePosixPath(pattern).parts[:-1]
-            fixed = list(takewhile(lambda part: not set(part) & set("*?["), parts))
-            found.add("/".join(fixed) or ".")
-            if len(fixed) < len(parts):  # a new folder below may bring recipes, however deep
-                found.update(_folders_below(root, root.joinpath(*fixed)))
-        return sorted(found)
+        return recipe_folders(self.session.root, self.session.settings.recipes, BUILD)
 
     @cached_property
     def common(self) -> Sequence[str | Path]:
@@ -308,7 +210,15 @@ class Live:
         return [SETTINGS_FILE, self.session.settings.chips, *sorted(measured)]
 
     def make(self, name: str, *, force: bool = False) -> Outcome:
-        return self.builder.make(name, force=force)
+        return self._run_log.make(name, partial(self.builder.make, name, force=force))
+
+    def watch(self, watcher: Watcher) -> None:
+        """Have `watcher` hear what actions wait for, and when they run."""
+        self.builder.runner.turns.watcher = watcher
+
+    def log(self, name: str) -> Path | None:
+        """Where a run with its present key leaves its log; None: the key is not known."""
+        return log_of(self.builder, name)
 
     def clean(self, names: Collection[str], *, dry_run: bool) -> list[str]:
         """Take what these actions put into build/ away; return what it was."""
@@ -330,24 +240,20 @@ class Live:
 
     def finish(self) -> None:
         self.builder.finish(self._failures)
+        self._run_log.finish()
         refresh(self.session.subject, self.builder)
+        sign_built(self.builder.folder.root, self.builder.bundles(), os.environ)
 
     def cancel(self) -> None:
         self.builder.cancel()
 
     def close(self) -> None:
-        self.builder.runner.workers.close()
+        self.builder.executor.close()
+        self.builder.runner.close()
         self.builder.remote.close()
         self.builder.records.close()
         if self._lease is not None:
             self._lease.end()
-
-
-def _folders_below(root: Path, top: Path) -> Iterator[str]:
-    for folder, inner, _ in os.walk(top):
-        inner[:] = [name for name in inner if not name.startswith(".") and name != BUILD]
-        yield from (Path(folder, name).relative_to(root).as_posix() for name in inner)
-        inner[:] = [name for name in inner if not Path(folder, name, SETTINGS_FILE).exists()]
 
 
 def open_live(root: Path, recipes: tuple[str, ...] | None, unseen: frozenset[str]) -> Live:
@@ -364,6 +270,9 @@ def checkout_of(root: Path) -> str:
 def _builder(session: Session, *, only_look: bool) -> Builder:
     folder = session.store_folder
     file = folder / RECORDS
+    trust = trust_of(os.environ)
+    check_folders(trust, session.root, {BUILD: session.root / BUILD, "the store": folder})
+    check_store(trust, session.home, folder)
     nothing_there = not os.path.lexists(folder) or (folder.is_dir() and not file.exists())
     if only_look and nothing_there:
         return _builder_with(session, folder, Path(":memory:"), only_look=True)
@@ -373,22 +282,43 @@ def _builder(session: Session, *, only_look: bool) -> Builder:
 
 
 def _builder_with(session: Session, folder: Path, file: Path, *, only_look: bool) -> Builder:
-    records = Records(file, checkout_of(session.root))
+    records = Records(file, checkout_of(session.root), tell)
     stats = Stats(records.stats())
     store = Store(folder, stats, only_look=only_look)
     if not only_look:
         store.sweep()
         records.keep_checkout(str(session.root))
-    sdks = Sdks(session.settings.sdks, session.root, stats)
-    path = [str(session.root), *(str(Path(p).absolute()) for p in sys.path)]
-    return Builder(
+    trust = trust_of(os.environ)
+    sdks = Sdks(session.settings.sdks, session.home, stats, trust=trust)
+    brings = bool(session.settings.toolchains)
+    path = import_path(trust, session.root, sys.path, brings=brings)
+    given = {**outside(trust, os.environ), **sdks.variables()}
+    limits = session.settings.limits
+    runner = limited_runner(limits, store, records, given, Workers(warm=WARM, path=path))
+    builder = Builder(
         session.plan,
         store=store,
         records=records,
-        inputs=Inputs(session.root, stats, records),
-        identity=Identity(stats, sdks),
-        runner=Runner(store, Workers(warm=WARM, path=path), {**os.environ, **sdks.variables()}),
+        inputs=Inputs(session.root, stats, records, trust),
+        identity=Identity(stats, sdks, records),
+        runner=runner,
         folder=BuildFolder(session.root / BUILD, store),
         unseen=session.unseen,
-        remote=remote_store(session.settings.remote_cache, os.environ, store, records),
+        remote=_remote_store(session, store, records, trust),
+    )
+    executor = executor_of(session.settings, os.environ, builder, trust)
+    builder.executor = guarded(executor, session.plan, trust)
+    return builder
+
+
+def _remote_store(session: Session, store: Store, records: Records, trust: Trust) -> RemoteStore:
+    settings = session.settings
+    return remote_store(
+        settings.remote_cache,
+        os.environ,
+        store,
+        records,
+        trust,
+        root=session.root,
+        at=settings.places.get("remote_cache"),
     )

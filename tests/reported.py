@@ -14,7 +14,7 @@ from qnnbuild.model.recipe import Target
 from qnnbuild.model.targets import read_recipes
 from qnnbuild.planner import TOOLCHAINS, plan_of
 from qnnbuild.report.report import Subject, report
-from qnnbuild.report.standing import Failure, Standing
+from qnnbuild.report.standing import Failure, LastRun, Standing
 from qnnbuild.report.told import as_json
 
 VAD = """\
@@ -111,6 +111,10 @@ class FakeKnown:
     other: dict[str, Standing] = field(default_factory=dict)
     files: dict[tuple[str, str], Any] = field(default_factory=dict)  # (action, file) → contents
     known: dict[str, Standing] = field(default_factory=dict)
+    run: LastRun | None = None
+
+    def last_run(self) -> LastRun | None:
+        return self.run
 
     def standing(self, name: str) -> Standing:
         if name not in self.known:

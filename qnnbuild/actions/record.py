@@ -52,5 +52,5 @@ class Record:
             }
             data["warnings"] = tuple(data["warnings"])
             return cls(**data)
-        except (AttributeError, KeyError, TypeError) as error:
+        except (AttributeError, KeyError, TypeError, OverflowError, RecursionError) as error:
             raise ValueError(f"not a record: {error!r}") from error

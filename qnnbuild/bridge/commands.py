@@ -5,10 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from types import FrameType
+from collections.abc import Sequence
 from typing import Any
 
 from doit import cmd_clean, cmd_forget, cmd_ignore, cmd_info, cmd_list, cmd_run, reporter
@@ -19,7 +16,9 @@ from doit.task import Task
 from qnnbuild.bridge.db import Db
 from qnnbuild.bridge.finish import exit_code
 from qnnbuild.bridge.loader import Refused
-from qnnbuild.bridge.reporter import Reporter, say
+from qnnbuild.bridge.reporter import Reporter
+from qnnbuild.bridge.stops import stops
+from qnnbuild.bridge.telling import say
 from qnnbuild.errors import NothingMatches, QnnbuildError
 
 DOITS_REPORTERS = {
@@ -29,7 +28,17 @@ DOITS_REPORTERS = {
     "zero": reporter.ZeroReporter,
     "error-only": reporter.ErrorOnlyReporter,
 }
-STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+JSON_EVENTS = {
+    "name": "json_events",
+    "long": "json-events",
+    "type": str,
+    "default": None,
+    "section": "qnnbuild",
+    "help": "write what happens as JSON, one event a line (docs/events.md), into a file; "
+    "- is stdout, /dev/fd/3 a descriptor",
+}
 
 
 class Ours(DoitCmdBase):  # type: ignore[misc]
@@ -37,22 +46,26 @@ class Ours(DoitCmdBase):  # type: ignore[misc]
 
     def execute(self, params: Any, args: list[str]) -> int:
         # doit hands its options to _execute only, and the loader has to know some before
-        self.given = params
+        self.given = self.loader.given = params
         try:
             code = self.act(params, args)
             return exit_code(self.loader.build, code)
         except Refused as refused:
-            say(refused.error.problems, sys.stderr)
-            return refused.error.exit_code
+            return self._refused(refused.error)
         except QnnbuildError as error:
-            say(error.problems, sys.stderr)
-            return error.exit_code
+            return self._refused(error)
         except BrokenPipeError:
             # `doit list | head`: the reader had enough, and Python would complain again at its end
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 128 + signal.SIGPIPE
         finally:
             self.loader.close()
+
+    def _refused(self, error: QnnbuildError) -> int:
+        say(error.problems, sys.stderr)
+        if self.loader.events is not None:
+            self.loader.events.refused = error.problems
+        return error.exit_code
 
     def act(self, params: Any, args: list[str]) -> int:
         # None is what some of doit's commands return when all went well
@@ -68,6 +81,17 @@ class Ours(DoitCmdBase):  # type: ignore[misc]
 
 
 class Run(Ours, cmd_run.Run):  # type: ignore[misc]
+    cmd_options = (*cmd_run.Run.cmd_options, JSON_EVENTS)
+
+    def execute(self, params: Any, args: list[str]) -> int:
+        """With events for tools, where they are asked for."""
+        where = params.get("json_events")
+        if where is None:
+            return super().execute(params, args)
+        from qnnbuild.bridge.run_with_events import run_with_events
+
+        return run_with_events(self, where, params, lambda: super(Run, self).execute(params, args))
+
     def get_reporters(self) -> dict[str, Any]:
         # not doit's own method either, for the same reason
         reporters = {**DOITS_REPORTERS, "qnnbuild": Reporter.of(self.loader)}
@@ -77,7 +101,7 @@ class Run(Ours, cmd_run.Run):  # type: ignore[misc]
         return reporters
 
     def act(self, params: Any, args: list[str]) -> int:
-        with self._caught() as caught:
+        with stops(lambda: self.loader.build) as caught:
             try:
                 code = super().act(params, args)
             except KeyboardInterrupt:
@@ -85,30 +109,6 @@ class Run(Ours, cmd_run.Run):  # type: ignore[misc]
                 return 128 + (caught[0] if caught else signal.SIGINT)
             self.loader.finish()
         return 128 + caught[0] if caught else code
-
-    @contextmanager
-    def _caught(self) -> Iterator[list[int]]:
-        """The signals that ask to stop. The first cancels what runs, a second one ends doit."""
-        caught: list[int] = []
-
-        def stop(number: int, _: FrameType | None) -> None:
-            caught.append(number)
-            if self.loader.build is None or len(caught) > 1:
-                raise KeyboardInterrupt
-            self.loader.build.cancel()
-
-        if threading.current_thread() is not threading.main_thread():
-            yield caught
-            return
-        before = {number: signal.getsignal(number) for number in STOPS}
-        for number, handler in before.items():
-            if handler is not signal.SIG_IGN:  # nohup
-                signal.signal(number, stop)
-        try:
-            yield caught
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
 
 
 class List(Ours, cmd_list.List):  # type: ignore[misc]

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from qnnbuild.engine import gate
+from qnnbuild.engine.state import NotCurrent
 from qnnbuild.errors import QnnbuildError, RecipeError
 
 if TYPE_CHECKING:
@@ -36,12 +37,16 @@ def _looked(build: Build) -> Iterator[gate.Looked]:
         names = session.plan.groups.get(model, ()) if model is not None else ()
         if model is None or not all(name in build.seconds for name in names):
             continue
+        try:
+            files = list(_files(build, names))
+        except NotCurrent:
+            continue  # its store is being collected: the next build looks at it
         yield gate.Looked(
             name=model,
             recipe=recipe,
             names=names,
             saved_s=sum(build.seconds[name] for name in names),
-            files=_files(build, names),
+            files=files,
             ran=any(name in build.outcomes for name in names),
         )
 

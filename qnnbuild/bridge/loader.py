@@ -7,9 +7,10 @@ here: on a build of nothing, this module and the gate are all that runs of us.
 from __future__ import annotations
 
 import gc
+import os
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -18,16 +19,40 @@ from doit import loader as doit_loader
 from doit.cmd_base import DodoTaskLoader
 from doit.exceptions import InvalidDodoFile
 
-from qnnbuild.engine import gate
+from qnnbuild.engine import gate, only_recipes
 from qnnbuild.engine.gate_file import Group
-from qnnbuild.errors import NothingMatches, QnnbuildError, RecipeError, did_you_mean
+from qnnbuild.engine.trust import HINT, NO, TRUST, YES, trust_of
+from qnnbuild.errors import NothingMatches, Problem, QnnbuildError, RecipeError, did_you_mean
 
 if TYPE_CHECKING:
     from doit.task import Task
 
     from qnnbuild.actions.plan import Plan
+    from qnnbuild.bridge.events import Events
     from qnnbuild.bridge.session import Session
     from qnnbuild.bridge.tasks import Build
+
+STARTER = Path(__file__).parents[1] / "starter" / "dodo.py"
+"""What `qnnbuild init` writes: to leave it out is no loss, and needs no word."""
+
+TRUST_OPTIONS = (
+    {
+        "name": "trust",
+        "long": "trust",
+        "type": bool,
+        "default": False,
+        "section": "qnnbuild",
+        "help": "code of this repo may run, whoever it is from",
+    },
+    {
+        "name": "no_trust",
+        "long": "no-trust",
+        "type": bool,
+        "default": False,
+        "section": "qnnbuild",
+        "help": "no code of this repo runs",
+    },
+)
 
 TIDY_UP_S = 10.0
 """How long a build that was stopped waits for what it has to remove."""
@@ -44,6 +69,7 @@ class Refused(InvalidDodoFile):  # type: ignore[misc]
 class Loader(DodoTaskLoader):  # type: ignore[misc]
     """Tests and benchmarks bring sessions of their own with a subclass."""
 
+    cmd_options = (*DodoTaskLoader.cmd_options, *TRUST_OPTIONS)
     loading: ClassVar[bool] = False  # a dodo.py sees by it that it need not start doit itself
 
     def __init__(self) -> None:
@@ -53,7 +79,12 @@ class Loader(DodoTaskLoader):  # type: ignore[misc]
         self.build: Build | None = None
         self.behind = (0, 0.0)  # what is selected and behind the gate: how many, seconds saved
         self.began = time.monotonic()
+        self.at_once = 1  # how many actions may run at once
+        self.given: Mapping[str, Any] = {}  # doit's options, as it has read them
+        self.events: Events | None = None
         self._finished = False
+        self._configured = False
+        self._doits: only_recipes.Signatures | None = None  # none: there is more than recipes here
 
     def open_session(
         self, root: Path, recipes: tuple[str, ...] | None, unseen: frozenset[str]
@@ -65,9 +96,14 @@ class Loader(DodoTaskLoader):  # type: ignore[misc]
     def setup(self, opt_values: dict[str, Any]) -> None:
         # doit makes some objects for each of thousands of tasks and drops none: nothing to collect
         gc.disable()
+        if opt_values.get("trust") or opt_values.get("no_trust"):
+            os.environ[TRUST] = NO if opt_values.get("no_trust") else YES
         Loader.loading = True
+        self._doits = only_recipes.signatures(Path.cwd())
         try:
             self.namespace = _dodo(opt_values)
+        except QnnbuildError as error:
+            raise Refused(error) from error
         finally:
             Loader.loading = False
         self.root = Path.cwd()
@@ -81,7 +117,26 @@ class Loader(DodoTaskLoader):  # type: ignore[misc]
             "verbosity": 2,
         }
         theirs: dict[str, Any] = super().load_doit_config()
+        self._configured = bool(theirs)
         return ours | theirs
+
+    def _says_only_ours(self, cmd: Any, options: Mapping[str, Any]) -> bool:
+        """Whether neither dodo.py nor doit's settings make a plain build another than ours.
+
+        They have been read only where the repo is trusted.
+        """
+        defined = {name for name in self.namespace if not name.startswith("__")}
+        asked = ("default_tasks", "always", "single", "json_events", "cwdPath", "seek_file")
+        return (
+            trust_of(os.environ).given
+            and type(self).load_tasks is Loader.load_tasks
+            and type(cmd).__module__ == "qnnbuild.bridge.commands"
+            and defined <= {"run"}  # what the dodo.py of a new repo imports
+            and not self._configured
+            and not any(options.get(name) for name in asked)
+            and options.get("dodoFile") == "dodo.py"
+            and (options.get("reporter"), options.get("outfile")) == ("qnnbuild", sys.stdout)
+        )
 
     def load_tasks(self, cmd: Any, pos_args: list[str]) -> list[Task]:
         theirs: list[Task] = super().load_tasks(cmd, pos_args)
@@ -96,6 +151,8 @@ class Loader(DodoTaskLoader):  # type: ignore[misc]
     def _ours(self, cmd: Any, theirs: Sequence[Task], pos_args: list[str]) -> list[Task]:
         self.gate = gate.look(self.root)
         options = getattr(cmd, "given", {})
+        if theirs or not self._says_only_ours(cmd, options):
+            self._doits = None
         plain_run = cmd.execute_tasks and not options.get("always") and not options.get("single")
         recipes, behind = self.gate.recipes, self.gate.closed
         if not plain_run:
@@ -120,16 +177,17 @@ class Loader(DodoTaskLoader):  # type: ignore[misc]
     def _open(
         self, cmd: Any, recipes: tuple[str, ...] | None, unseen: frozenset[str]
     ) -> list[Task]:
-        from qnnbuild.bridge.reporter import say
         from qnnbuild.bridge.tasks import Build, tasks_of
+        from qnnbuild.bridge.telling import say
 
         session = self.open_session(self.root, recipes, unseen)
         options = getattr(cmd, "given", {})
-        if session.threads is not None and cmd.execute_tasks:
-            cmd.given.update_defaults({"num_process": session.threads})  # -n wins
+        self.build = Build(session, force=bool(options.get("always")))  # first: it is closed then
+        if cmd.execute_tasks and (threads := session.threads) is not None:
+            cmd.given.update_defaults({"num_process": threads})  # -n wins
+        self.at_once = int(options.get("num_process") or 1)
         if options.get("par_type") == "process" and cmd.execute_tasks:
             cmd.given["par_type"] = "thread"  # actions have processes of their own already
-        self.build = Build(session, force=bool(options.get("always")))
         wrong = any(problem.severity == "error" for problem in session.problems)
         if wrong and cmd.execute_tasks and not options.get("continue"):
             raise RecipeError.of(session.problems)
@@ -158,12 +216,15 @@ class Loader(DodoTaskLoader):  # type: ignore[misc]
 
     def finish(self) -> None:
         """After the last task; a second call does nothing."""
-        if self.build is None or self.gate is None or self._finished:
+        if self.gate is None or self._finished:
             return
-        from qnnbuild.bridge.finish import finish
-
         self._finished = True
-        finish(self.build, self.gate)
+        if trust_of(os.environ).given:
+            only_recipes.note(self.root, self._doits)
+        if self.build is not None:
+            from qnnbuild.bridge.finish import finish
+
+            finish(self.build, self.gate)
 
     def forget(self, names: Sequence[str]) -> None:
         self.session.forget(names)
@@ -176,13 +237,33 @@ class Loader(DodoTaskLoader):  # type: ignore[misc]
 
 def _dodo(opt_values: dict[str, Any]) -> dict[str, Any]:
     """What the dodo.py defines; there need not be one."""
-    default = opt_values["dodoFile"] == "dodo.py" and not opt_values["seek_file"]
-    if default and not opt_values["cwdPath"] and not Path("dodo.py").exists():
+    wanted = [opt_values[name] for name in ("dodoFile", "cwdPath", "seek_file")]
+    plain = wanted[0] == "dodo.py" and not any(wanted[1:])
+    if not _may_run(opt_values, plain=plain) or (plain and not Path("dodo.py").exists()):
         doit_loader.initial_workdir = str(Path.cwd())
         return {}
-    wanted = [opt_values[name] for name in ("dodoFile", "cwdPath", "seek_file")]
     defined: dict[str, Any] = vars(doit_loader.get_module(*wanted))
     return defined
+
+
+def _may_run(opt_values: dict[str, Any], *, plain: bool) -> bool:
+    """Whether the repo's dodo.py may: it is code like any other.
+
+    Of another, a doit.cfg may speak as well as the command line, and that is the repo's, too.
+    """
+    trust = trust_of(os.environ)
+    if trust.given or "dodoFile" in getattr(opt_values, "_non_default_keys", ()):
+        return True
+    if not plain:
+        file = opt_values["dodoFile"]
+        raise trust.refused(f"{file} would run: it is code of this repo, which is not trusted")
+    if Path("dodo.py").exists() and Path("dodo.py").read_bytes() != STARTER.read_bytes():
+        from qnnbuild.bridge.telling import say
+
+        message = "dodo.py is not read: it is code of this repo, which is not trusted"
+        facts = (("not trusted", trust.why),)
+        say([Problem(message=message, facts=facts, hint=HINT, severity="warning")], sys.stderr)
+    return False
 
 
 class Chosen:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from qnnbuild.actions.plan import Plan
     from qnnbuild.engine.state import Outcome, State
+    from qnnbuild.engine.watcher import Watcher
     from qnnbuild.errors import Problem
 
 
@@ -48,11 +49,27 @@ class Session(Protocol):
         """How many actions may run at once where the command line does not say it."""
         ...
 
+    def expect(self, names: Collection[str], /) -> None:
+        """All that this build looks at, before any of it runs."""
+        ...
+
     def state(self, name: str) -> State: ...
 
     def make(self, name: str, *, force: bool = False) -> Outcome: ...
 
     def paths(self, name: str) -> tuple[list[Path], list[Path]]: ...
+
+    def watch(self, watcher: Watcher, /) -> None:
+        """Have `watcher` hear what actions wait for, and when they run."""
+        ...
+
+    def seconds(self, names: Collection[str], /) -> Mapping[str, float]:
+        """What the last run of each took; those that never ran are not in it."""
+        ...
+
+    def log(self, name: str, /) -> Path | None:
+        """Where a run with its present key leaves its log; None: the key is not known."""
+        ...
 
     def clean(self, names: Collection[str], *, dry_run: bool) -> list[str]:
         """Take what these actions put into build/ away; return what it was."""

@@ -6,14 +6,42 @@ import inspect
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from doit.exceptions import TaskFailed
 from doit.task import Task
 
+from qnnbuild.actions.record import Record
 from qnnbuild.bridge.session import Session
-from qnnbuild.engine.state import Current, Outcome, Waits
+from qnnbuild.engine.state import Current, Outcome, State, Waits
 from qnnbuild.errors import QnnbuildError
+
+
+class Hears(Protocol):
+    """Hears from the threads that make actions, and takes no time."""
+
+    def will_run(self, name: str, /) -> None:
+        """From doit's main thread, before it hands `name` out."""
+        ...
+
+    def started(self, name: str, /) -> None: ...
+
+    def left(self, name: str, /) -> None:
+        """Its thread is done with it, whatever came of it."""
+        ...
+
+
+class Deaf:
+    """For doit's own reporters, which hear from doit alone."""
+
+    def will_run(self, name: str, /) -> None:
+        """Is not heard."""
+
+    def started(self, name: str, /) -> None:
+        """Is not heard."""
+
+    def left(self, name: str, /) -> None:
+        """Is not heard."""
 
 
 class Build:
@@ -22,7 +50,8 @@ class Build:
     def __init__(self, session: Session, *, force: bool = False) -> None:
         self.session = session
         self.force = force
-        self.current: dict[str, float] = {}  # found current → the seconds that this saved
+        self.hears: Hears = Deaf()
+        self.current: dict[str, Record] = {}  # found current
         self.outcomes: dict[str, Outcome] = {}
         self.seconds: dict[str, float] = {}  # of all that is current by now: what making it took
         self.failures: dict[str, QnnbuildError] = {}
@@ -35,12 +64,14 @@ class Build:
         """doit asks at the task's turn, in its main thread, and does not catch what is raised."""
         self._stop_here()
         try:
-            state = self.session.state(name)
+            state: State | None = self.session.state(name)
         except QnnbuildError:
-            return False  # making it says the same again, where doit can take it
+            state = None  # making it says the same again, where doit can take it
         if not isinstance(state, Current):
+            self.hears.will_run(name)
             return False
-        self.current[name] = self.seconds[name] = state.record.seconds
+        self.current[name] = state.record
+        self.seconds[name] = state.record.seconds
         return True
 
     def make(self, name: str) -> TaskFailed | None:
@@ -49,6 +80,7 @@ class Build:
         with self._idle:
             self._running += 1
         try:
+            self.hears.started(name)
             outcome = self.session.make(name, force=self.force)
             self.outcomes[name] = outcome
             self.seconds[name] = outcome.record.seconds
@@ -60,17 +92,24 @@ class Build:
             self.has_bug = True  # doit shows the traceback
             raise
         finally:
+            self.hears.left(name)
             with self._idle:
                 self._running -= 1
                 self._idle.notify_all()
         return None
 
+    def found(self, name: str) -> State | QnnbuildError:
+        """Its state, or what is wrong with its sources."""
+        try:
+            return self.session.state(name)
+        except QnnbuildError as error:
+            return error
+
     def why(self, name: str) -> str:
         """Why it would run, in words."""
-        try:
-            state = self.session.state(name)
-        except QnnbuildError as error:
-            return str(error)
+        state = self.found(name)
+        if isinstance(state, QnnbuildError):
+            return str(state)
         if isinstance(state, Waits):
             return f"waits for {', '.join(state.on)}"
         return "nothing" if isinstance(state, Current) else "; ".join(state.reasons)

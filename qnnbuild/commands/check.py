@@ -5,14 +5,18 @@ An editor calls it at each change, so models are read only with --operators.
 
 from __future__ import annotations
 
+import os
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from qnnbuild.commands.columns import print_json
 from qnnbuild.digest import Json
+from qnnbuild.engine.sharing import tell
+from qnnbuild.engine.tracked import tracked_problems
+from qnnbuild.engine.trust import trust_of
 from qnnbuild.errors import Problem, RecipeError
-from qnnbuild.session import Session, open_session
+from qnnbuild.session import BUILD, Session, open_session
 from qnnbuild.text.render import as_json
 
 
@@ -34,11 +38,14 @@ def run(args: Namespace) -> int:
             return _as_data({}, error.problems)
         raise
     counts = _counts(session)
+    problems = [*session.problems, *_came_along(session)]
     if args.json:
         data = _operators(session) if args.operators else {}
-        return _as_data({**counts, **data}, session.problems)
-    if _are_wrong(session.problems):
-        raise RecipeError.of(session.problems)
+        return _as_data({**counts, **data}, problems)
+    if _are_wrong(problems):
+        raise RecipeError.of(problems)
+    for problem in problems:
+        tell(problem)
     if not session.recipes:
         print(f"no recipes: nothing matches {', '.join(session.settings.recipes)}", file=sys.stderr)
         return 0
@@ -47,6 +54,12 @@ def run(args: Namespace) -> int:
     if args.operators:
         _print_operators(session)
     return 0
+
+
+def _came_along(session: Session) -> Iterator[Problem]:
+    """What only builds write, and came with the repo."""
+    folders = {"the store": session.store_folder, "build/": session.root / BUILD}
+    return tracked_problems(trust_of(os.environ), session.root, folders)
 
 
 def _operators(session: Session) -> dict[str, Json]:

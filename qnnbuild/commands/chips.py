@@ -10,7 +10,7 @@ from qnnbuild.commands.columns import print_json, print_rows
 from qnnbuild.digest import Json
 from qnnbuild.model.patterns import select
 from qnnbuild.model.recipe import Chip
-from qnnbuild.session import open_chips
+from qnnbuild.repo import open_chips
 
 
 def arguments(parser: ArgumentParser) -> None:

@@ -3,23 +3,34 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterable, Sequence
 
 from qnnbuild.digest import Json
+from qnnbuild.text.render import clean
 
 
 def print_rows(rows: Iterable[Sequence[str]], head: Sequence[str] | None = None) -> None:
+    print(aligned(rows, head), end="")
+
+
+def aligned(rows: Iterable[Sequence[str]], head: Sequence[str] | None = None) -> str:
     """Each column as wide as its widest cell; the last one as it comes."""
-    all_rows = [*([head] if head else []), *rows]
+    lines = [*([head] if head else []), *rows]
+    all_rows = [[" ".join(cell.splitlines()) for cell in row] for row in lines]
     if not all_rows:
-        return
+        return ""
     widths = [max(len(row[i]) for row in all_rows) for i in range(len(all_rows[0]))]
-    for row in all_rows:
-        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
-        print("  ".join(cells).rstrip())
+    padded = (
+        [cell.ljust(width) for cell, width in zip(row, widths, strict=True)] for row in all_rows
+    )
+    return "".join("  ".join(cells).rstrip() + "\n" for cells in padded)
 
 
 def print_json(value: Json) -> None:
-    json.dump(value, sys.stdout, indent=2, ensure_ascii=False)
-    print()
+    print(json_text(value), end="")
+
+
+def json_text(value: Json) -> str:
+    """Data is exact: what a terminal must not see is escaped, not replaced."""
+    text = json.dumps(value, indent=2, ensure_ascii=False)
+    return (text if clean(text) == text else json.dumps(value, indent=2)) + "\n"

@@ -6,6 +6,7 @@ import json
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from qnnbuild.actions.action import Action
@@ -14,6 +15,7 @@ from qnnbuild.commands.names import one_name
 from qnnbuild.engine.again import aside
 from qnnbuild.engine.builder import Builder
 from qnnbuild.engine.state import Current
+from qnnbuild.engine.store import on_disk, place
 from qnnbuild.errors import NothingMatches
 from qnnbuild.session import open_builder, open_session
 from qnnbuild.steps.debug import debug, verified_by
@@ -35,6 +37,9 @@ def arguments(parser: ArgumentParser) -> None:
         "--alone", action="store_true", help="a compile for each layer: as fused as it can be, slow"
     )
     parser.add_argument("--json", action="store_true", help="all layers as data")
+    parser.add_argument(
+        "--html", type=Path, metavar="FILE", help="the same as a page with pictures, in one file"
+    )
 
 
 def run(args: Namespace) -> int:
@@ -46,11 +51,21 @@ def run(args: Namespace) -> int:
         print(f"{action.name}: compiling with inner tensors as outputs", file=sys.stderr)
         found = json.loads(aside(builder, action, "layers")["layers.json"])
         found["shipped"] = _shipped(builder, action, found["sample"])
+    if args.html is not None:
+        _write_page(args.html, action.name, found)
     if args.json:
         print_json({"name": action.name, **found})
     else:
         _print(found)
     return 0
+
+
+def _write_page(path: Path, name: str, found: Mapping[str, Any]) -> None:
+    from qnnbuild.report.debug_page import debug_page
+
+    text = debug_page(name, found, list(_words(found, found["layers"])))
+    with on_disk("the page cannot be written"):
+        place(path, text.encode(errors="replace"))
 
 
 def _check_current(builder: Builder, action: Action) -> None:

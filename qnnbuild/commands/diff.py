@@ -2,145 +2,116 @@
 
 from __future__ import annotations
 
-import json
+import os
+import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from qnnbuild.commands.columns import print_json, print_rows
-from qnnbuild.errors import NotGood, NothingMatches, RecipeError
-from qnnbuild.report.diff import Change, Limits, Manifest, diff, name_of
+from qnnbuild.commands.build_sides import side
+from qnnbuild.commands.columns import aligned, json_text
+from qnnbuild.digest import Json
+from qnnbuild.engine.store import on_disk, place
+from qnnbuild.errors import NotGood
+from qnnbuild.report.diff import Change, Side, diff, shown
+from qnnbuild.report.fail_on import TAKES, limits_of
 
-MANIFEST = "manifest.json"
+JUDGED = ("cpu",)
+"""Bars where nobody says any."""
+
+BUILDS = (
+    "a build folder, its index.json, one manifest.json, or a git revision: what the store and a "
+    "remote cache have of its plan"
+)
 HEAD = ("bundle", "graph", "what", "before", "after", "")
-MOST_LISTED = 3
-DIGITS = 6
 
 
 def arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("before", help="a build folder, its index.json, or one manifest.json")
+    parser.add_argument("before", help=BUILDS)
     parser.add_argument("after", help="the same of the build that is judged")
     parser.add_argument(
         "--fail-on",
-        default="cpu",
-        metavar="WHAT",
-        help="what makes it exit with 5: cpu (more work on the CPU), sqnr=DB (a fall of more), "
-        "both as cpu,sqnr=1, or nothing; cpu when left out",
+        action="append",
+        metavar="BAR",
+        help=f"what makes it exit with 5: {TAKES}; cpu when left out",
     )
-    parser.add_argument("--json", action="store_true", help="the changes as data")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="the changes as data")
+    form.add_argument(
+        "--markdown",
+        action="store_true",
+        help="for a comment or a step summary on GitHub, which it fits: short, the rest folded",
+    )
+    form.add_argument("--html", action="store_true", help="one page that needs nothing else")
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="FILE", help="where it goes, instead of to stdout"
+    )
 
 
 def run(args: Namespace) -> int:
-    limits = limits_of(args.fail_on)
-    changes = diff(manifests(Path(args.before)), manifests(Path(args.after)), limits)
+    bars = args.fail_on or JUDGED
+    limits = limits_of(bars)
+    before, after = _side(args.before), _side(args.after)
+    changes = diff(before, after, limits)
     worse = [change for change in changes if change.worse]
-    if args.json:
-        print_json({"changes": [change.as_json() for change in changes], "worse": len(worse)})
-        return NotGood.exit_code if worse else 0
-    if not changes:
-        print("no change")
-        return 0
-    print_rows(map(_row, changes), HEAD)
-    if worse:
-        first = worse[0]
-        place = f"{first.bundle} {first.graph}".strip()
-        raise NotGood(
-            f"{len(worse)} of {len(changes)} changes are for the worse: {place}: {first.what}",
-            facts=[("before", _shown(first.before)), ("after", _shown(first.after))],
-            hint="--fail-on says what counts as worse",
-        )
-    return 0
-
-
-def limits_of(text: str) -> Limits:
-    """`cpu`, `sqnr=DB`, both with a comma between, or `nothing`."""
-    cpu, sqnr_db = False, None
-    for word in text.split(",") if text != "nothing" else ():
-        name, equals, number = word.strip().partition("=")
-        if name == "cpu" and not equals:
-            cpu = True
-        elif name == "sqnr" and _is_number(number):
-            sqnr_db = float(number)
-        else:
-            raise RecipeError(
-                f"--fail-on: '{word}' means nothing here", hint="--fail-on cpu,sqnr=1"
-            )
-    return Limits(cpu=cpu, sqnr_db=sqnr_db)
-
-
-def _is_number(text: str) -> bool:
-    return text.replace(".", "", 1).isdecimal()
-
-
-def manifests(path: Path) -> dict[str, Manifest]:
-    """By bundle; of a folder all that are below it, of an index those that it lists."""
-    if path.is_dir():
-        files = [file for file in sorted(path.rglob(MANIFEST)) if not _is_packed(file)]
-    elif path.is_file():
-        content = _read(path)
-        files = list(_listed(path, content)) if "index_version" in content else [path]
+    text = _text(args, before, after, changes)
+    if args.output is None:
+        sys.stdout.write(text)
     else:
-        raise NothingMatches(f"no such file or folder: {path}")
-    if not files:
-        raise NothingMatches(f"{path} has no bundles", hint="a build folder, or its index.json")
-    return {name_of(manifest): manifest for manifest in map(_manifest, files)}
+        with on_disk("what changed cannot be written"):
+            place(args.output, text.encode(errors="replace"))
+    if worse and (args.output or not (args.json or args.markdown or args.html)):
+        raise _not_good(worse, len(changes))
+    return NotGood.exit_code if worse else 0
 
 
-def _listed(index: Path, content: Any) -> Iterator[Path]:
-    for models in content["chips"].values():
-        for variants in models.values():
-            for bundle in variants.values():
-                yield index.parent / bundle["path"] / MANIFEST
-    for variants in content.get("libraries", {}).values():
-        for bundles in variants.values():
-            yield from (index.parent / one["path"] / MANIFEST for one in bundles)
+def _side(written: str) -> Side:
+    """What is on the disk goes before what git knows by that name."""
+    if os.path.lexists(written):
+        return side(Path(written))
+    from qnnbuild.commands.revision_side import revision_side
+
+    return revision_side(written)
 
 
-def _is_packed(path: Path) -> bool:
-    """Whether it is of an archive, whose bundle has one of its own."""
-    return "archive" in _read(path) and "graphs" not in _read(path)
+def _text(args: Namespace, before: Side, after: Side, changes: Sequence[Change]) -> str:
+    """In the form that was asked for."""
+    if args.json:
+        return json_text(_as_json(before, after, changes))
+    if args.markdown:
+        from qnnbuild.report.diff_comment import diff_comment
+
+        return diff_comment(before, after, changes)
+    if args.html:
+        from qnnbuild.report.diff_page import diff_page
+
+        return diff_page(before, after, changes, ",".join(args.fail_on or JUDGED))
+    return aligned(map(_row, changes), HEAD) if changes else "no change\n"
 
 
-def _manifest(path: Path) -> Manifest:
-    if not path.is_file():
-        raise NothingMatches(f"no such file: {path}", hint="the index lists it: build it again")
-    content: Manifest = _read(path)
-    if "manifest_version" not in content:
-        raise RecipeError(f"{path} is no bundle's manifest")
-    return content
+def _as_json(before: Side, after: Side, changes: Sequence[Change]) -> Json:
+    from qnnbuild.report.diff_chips import chip_lines
 
-
-def _read(path: Path) -> Any:
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:  # no JSON, or no text at all
-        raise RecipeError(f"{path} is no JSON: {error}") from None
-    if not isinstance(content, dict):
-        raise RecipeError(f"{path} is no bundle's manifest and no index")
-    return content
+    return {
+        "before": before.as_json(),
+        "after": after.as_json(),
+        "changes": [change.as_json() for change in changes],
+        "chips": [line.as_json() for line in chip_lines(before, after, changes)],
+        "worse": sum(change.worse for change in changes),
+    }
 
 
 def _row(change: Change) -> tuple[str, ...]:
     worse = "WORSE" if change.worse else ""
-    sides = (_shown(change.before), _shown(change.after))
+    sides = (shown(change.before), shown(change.after))
     return (change.bundle, change.graph or "-", change.what, *sides, worse)
 
 
-def _shown(value: Any) -> str:
-    if value is None or value == []:
-        return "none"
-    if isinstance(value, bool):
-        return "there" if value else "gone"
-    if isinstance(value, float):
-        return f"{value:.{DIGITS}g}"
-    if isinstance(value, dict):
-        return ", ".join(f"{name}: {count}" for name, count in value.items())
-    if isinstance(value, list):
-        return _some(value)
-    return str(value)
-
-
-def _some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - MOST_LISTED} more" if len(names) > MOST_LISTED else ""
-    return ", ".join(names[:MOST_LISTED]) + more
+def _not_good(worse: Sequence[Change], total: int) -> NotGood:
+    first = worse[0]
+    place = f"{first.bundle} {first.graph}".strip()
+    return NotGood(
+        f"{len(worse)} of {total} changes are for the worse: {place}: {first.what}",
+        facts=[("before", shown(first.before)), ("after", shown(first.after))],
+        hint="--fail-on says what counts as worse",
+    )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 
+from qnnbuild.cluster.examine import examine_cluster
 from qnnbuild.commands.columns import print_json
 from qnnbuild.engine.examine import examine
 from qnnbuild.engine.examine_sdk import examine_sdk
@@ -13,7 +15,7 @@ from qnnbuild.engine.finding import Finding
 from qnnbuild.engine.sdks import Sdks
 from qnnbuild.engine.stats import Stats
 from qnnbuild.errors import NothingMatches, ToolError, did_you_mean
-from qnnbuild.session import find_root, open_sdks, store_folder
+from qnnbuild.repo import find_root, open_sdks, settings_of, store_folder
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -32,7 +34,11 @@ def run(args: Namespace) -> int:
         except NothingMatches:
             findings = list(examine())
         else:
-            findings = list(examine(root, store_folder(root), open_sdks(Stats(), root)))
+            store = store_folder(root)
+            findings = [
+                *examine(root, store, open_sdks(Stats(), root)),
+                *examine_cluster(settings_of(root), os.environ, root, store),
+            ]
     if args.json:
         print_json(
             [{"what": f.what, "good": f.good, "found": f.found, "mend": f.mend} for f in findings]

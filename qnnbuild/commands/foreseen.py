@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 
 from qnnbuild.actions.action import Action, OutputOf
 from qnnbuild.digest import Json
 from qnnbuild.engine.at_hand import AtHand, at_hand
+from qnnbuild.errors import RecipeError
 from qnnbuild.session import Session, open_builder
 from qnnbuild.steps.wrap import is_wrapped
 from qnnbuild.work.operators import Left
@@ -116,6 +118,7 @@ def _look(
     from qnnbuild.work.plugin_fusions import expected_fusions
     from qnnbuild.work.wrong_numbers import wrong_numbers
 
+    _check_parts(found.path)
     model = onnx.load(str(found.path), load_external_data=False)
     name_nodes(model)
     model = onnx.shape_inference.infer_shapes(model)
@@ -127,6 +130,16 @@ def _look(
         fusions=tuple(expected_fusions(model)),
         wrong=tuple(wrong_numbers(model)) if floats_as == "f32" else (),
     )
+
+
+def _check_parts(path: Path) -> None:
+    from qnnbuild.work.onnx_parts import check_parts
+    from qnnbuild.work.run import WorkError
+
+    try:
+        check_parts(path)
+    except WorkError as error:
+        raise RecipeError(error.message, hint=error.hint) from None
 
 
 def lines(one: Foreseen) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import os
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
@@ -10,6 +10,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 
 from qnnbuild.commands import times
+from qnnbuild.commands.columns import print_json
+from qnnbuild.digest import Json
 from qnnbuild.errors import NotGood, NothingMatches, Problem
 from qnnbuild.formats.any_file import FileFacts, read_any
 from qnnbuild.formats.chrome_trace import ChromeTraceFacts
@@ -23,6 +25,7 @@ from qnnbuild.formats.profile_csv import ProfileFacts
 from qnnbuild.formats.tensor import GraphFacts, TensorFacts
 from qnnbuild.report.profile import ProfileRow
 from qnnbuild.text.render import terminal
+from qnnbuild.text.shown import shown
 
 LABEL = 12
 MANY = 8
@@ -54,13 +57,13 @@ def inspect(paths: Sequence[Path], *, as_json: bool = False) -> int:
     """Print what each file is made for. The exit code is the worst that was found."""
     findings = [look_at(path) for path in paths]
     if as_json:
-        print(json.dumps([_plain(finding) for finding in findings], indent=2, ensure_ascii=False))
+        print_json([_plain(finding) for finding in findings])
     else:
         blocks = ["\n".join(_describe(finding)) for finding in findings if finding.facts]
         if blocks:
             print("\n\n".join(blocks))
     problems = [Problem(message=text) for finding in findings for text in _errors(finding)]
-    print(terminal(problems), end="", file=sys.stderr)
+    print(shown(terminal(problems), os.environ), end="", file=sys.stderr)
     return max((_worst(finding) for finding in findings), default=0)
 
 
@@ -144,8 +147,8 @@ def _worst(finding: Finding) -> int:
     return max([finding.exit_code, *(_worst(binary) for binary in finding.binaries)])
 
 
-def _plain(finding: Finding) -> dict[str, object]:
-    plain: dict[str, object] = {"path": finding.path}
+def _plain(finding: Finding) -> dict[str, Json]:
+    plain: dict[str, Json] = {"path": finding.path}
     if finding.facts is not None:
         plain |= asdict(finding.facts)
     if finding.error:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
+from qnnbuild.actions.action import Action
 from qnnbuild.actions.record import Record
 from qnnbuild.commands.columns import print_json, print_rows
 from qnnbuild.engine.builder import Builder
 from qnnbuild.engine.garbage import Collected, Rules, collect
 from qnnbuild.engine.records import Records
+from qnnbuild.engine.sharing import tell
 from qnnbuild.engine.state import Current
 from qnnbuild.engine.stats import Stats
 from qnnbuild.engine.store import Store
@@ -21,17 +23,14 @@ from qnnbuild.engine.store_check import Checked, check
 from qnnbuild.engine.store_pack import pack, unpack
 from qnnbuild.engine.store_stats import Held, held
 from qnnbuild.errors import NothingMatches, QnnbuildError, RecipeError, StoreError
-from qnnbuild.session import (
-    RECORDS,
-    checkout_of,
-    find_root,
-    open_builder,
-    open_session,
-    store_folder,
-)
+from qnnbuild.repo import find_root, store_folder
+from qnnbuild.session import RECORDS, Session, checkout_of, open_builder, open_session
+from qnnbuild.text.amounts import SIZE_HINT, size_of, told_size
 
-SIZES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 SHOWN = 20
+
+NO_CACHE = "remote_cache: {url: …, mode: read-write} in qnnbuild.yaml, or QNNBUILD_REMOTE_CACHE"
+READS = "mode: read-write in qnnbuild.yaml, or QNNBUILD_REMOTE_CACHE_MODE=read-write"
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -66,7 +65,12 @@ def arguments(parser: ArgumentParser) -> None:
     take = parts.add_parser("import", help="take such a file in; every byte of it is checked")
     take.set_defaults(part=_import)
     take.add_argument("file", type=Path)
-    for one in (stats, verify, gc, export, take):
+    push = parts.add_parser(
+        "push", help="share what was built before with the remote cache: a part, or everything"
+    )
+    push.set_defaults(part=_push)
+    push.add_argument("pattern", nargs="*", help="names, models, patterns; usually everything")
+    for one in (stats, verify, gc, export, take, push):
         one.add_argument("--json", action="store_true", help="the same as data")
 
 
@@ -83,7 +87,7 @@ def _opened() -> Iterator[tuple[Store, Records]]:
         raise NothingMatches(
             "there is no store yet", facts=[("looked for", str(folder))], hint="doit builds one"
         )
-    records = Records(folder / RECORDS, checkout_of(root))
+    records = Records(folder / RECORDS, checkout_of(root), tell)
     try:
         yield Store(folder, Stats()), records
     finally:
@@ -102,15 +106,15 @@ def _stats(args: Namespace) -> int:
 
 def _print_stats(told: Held) -> None:
     steps = sorted(told.steps.items(), key=lambda one: -one[1].total_bytes)
-    rows = [(name, f"{step.records:,}", _size(step.total_bytes)) for name, step in steps]
+    rows = [(name, f"{step.records:,}", told_size(step.total_bytes)) for name, step in steps]
     print_rows(rows, head=("step", "records", "artifacts"))
     print()
     rows = [
-        ("artifacts", f"{told.artifacts:,}", _size(told.artifact_bytes)),
-        ("  not of a record", f"{told.loose:,}", _size(told.loose_bytes)),
-        ("logs", f"{told.logs:,}", _size(told.log_bytes)),
-        ("environments", f"{told.environments:,}", _size(told.environment_bytes)),
-        ("records", f"{told.records:,}", _size(told.database_bytes)),
+        ("artifacts", f"{told.artifacts:,}", told_size(told.artifact_bytes)),
+        ("  not of a record", f"{told.loose:,}", told_size(told.loose_bytes)),
+        ("logs", f"{told.logs:,}", told_size(told.log_bytes)),
+        ("environments", f"{told.environments:,}", told_size(told.environment_bytes)),
+        ("records", f"{told.records:,}", told_size(told.database_bytes)),
     ]
     print_rows(rows)
     print()
@@ -137,12 +141,16 @@ def _verify(args: Namespace) -> int:
 def _print_check(told: Checked) -> None:
     for line in told.database:
         print(f"records.db: {line}")
+    for line in told.mended:
+        print(f"mended: {line}")
     for line in told.damaged:
         print(f"dropped: {line}")
     if told.incomplete:
         some = ", ".join(sorted(set(told.incomplete))[:SHOWN])
         print(f"{len(told.incomplete)} records lack an artifact and will be made again: {some}")
-    whole = f"{told.artifacts:,} artifacts ({_size(told.read_bytes)}) and {told.records:,} records"
+    whole = (
+        f"{told.artifacts:,} artifacts ({told_size(told.read_bytes)}) and {told.records:,} records"
+    )
     bad = len(told.damaged) + len(told.database)
     say = f"{whole} are whole" + (f"; {bad} were not: doit makes them again" if bad else "")
     print(say, file=sys.stderr)
@@ -189,21 +197,19 @@ def _print_collected(told: Collected, *, would: bool) -> None:
     ]
     print_rows([row for row in rows if row[1] != "0"])
     verb = "would be freed" if would else "freed"
-    kept = f"{told.kept_records:,} records with {_size(told.kept_bytes)} stay"
-    print(f"{_size(told.freed_bytes)} {verb}; {kept}", file=sys.stderr)
+    kept = f"{told.kept_records:,} records with {told_size(told.kept_bytes)} stay"
+    print(f"{told_size(told.freed_bytes)} {verb}; {kept}", file=sys.stderr)
     if told.reachable_dropped:
         print(f"{told.reachable_dropped} of the records that went are needed by the next build, "
               "which makes them again", file=sys.stderr)  # fmt: skip
     if told.over_bytes:
-        print(f"{_size(told.over_bytes)} more than --max-size: builds that run now hold it",
+        print(f"{told_size(told.over_bytes)} more than --max-size: builds that run now hold it",
               file=sys.stderr)  # fmt: skip
 
 
 def _export(args: Namespace) -> int:
     session = open_session()
-    patterns = args.pattern or ["*"]
-    names = dict.fromkeys(name for p in patterns for name in session.plan.matching(p))
-    part = session.plan.upto(names)
+    part = _part(session, args.pattern)
     with open_builder(session) as builder:
         found: list[Record] = []
         for action in part:
@@ -216,8 +222,45 @@ def _export(args: Namespace) -> int:
         _bring(builder, found)
         told = pack(builder.store, found, args.file)
     _tell_packed(args, asdict(told), f"{told.records:,} records with {told.artifacts:,} artifacts "
-                 f"({_size(told.total_bytes)}) are in {args.file}")  # fmt: skip
+                 f"({told_size(told.total_bytes)}) are in {args.file}")  # fmt: skip
     return 0
+
+
+def _part(session: Session, patterns: Sequence[str]) -> list[Action]:
+    """What these name, and all that it stands on; everything when they name nothing."""
+    found = (name for p in patterns or ["*"] for name in session.plan.matching(p))
+    return [*session.plan.upto(dict.fromkeys(found))]
+
+
+def _push(args: Namespace) -> int:
+    session = open_session()
+    part = _part(session, args.pattern)
+    with open_builder(session) as builder:
+        settings = builder.remote.settings
+        if settings is None:
+            raise RecipeError("there is no remote cache to share with", hint=NO_CACHE)
+        if not settings.writes:
+            raise RecipeError(f"the remote cache {settings.url} is only read", hint=READS)
+        states = [builder.state(action.name) for action in part]
+        built = [state.record for state in states if isinstance(state, Current)]
+        here = [record for record in built if not _is_elsewhere(builder, record)]
+        told = builder.remote.push(here)
+    left = len(here) - told.records
+    data = {**asdict(told), "not_built": len(part) - len(built), "left": left}
+    size = told_size(told.total_bytes)
+    records = f"{told.records:,} of {len(here):,} records" if left else f"{told.records:,} records"
+    text = f"shared {records}; {told.files:,} files ({size}) were not there yet"
+    missing = (
+        f"; {len(part) - len(built):,} actions are not built" if len(part) > len(built) else ""
+    )
+    _tell_packed(args, data, text + missing)
+    return StoreError.exit_code if left else 0
+
+
+def _is_elsewhere(builder: Builder, record: Record) -> bool:
+    """Whether it came from the remote cache, which still holds what was never needed here."""
+    files = (file for tree in record.outputs.values() for file in tree.files.values())
+    return any(not builder.store.whole(digest, size) for digest, size in files)
 
 
 def _bring(builder: Builder, records: Iterable[Record]) -> None:
@@ -235,13 +278,13 @@ def _import(args: Namespace) -> int:
     root = find_root()
     folder = store_folder(root)
     store = Store(folder, Stats())
-    records = Records(folder / RECORDS, checkout_of(root))
+    records = Records(folder / RECORDS, checkout_of(root), tell)
     try:
         told = unpack(store, records, args.file)
     finally:
         records.close()
     _tell_packed(args, asdict(told), f"took in {told.records:,} records with {told.artifacts:,} "
-                 f"artifacts ({_size(told.total_bytes)}), {told.known:,} known")  # fmt: skip
+                 f"artifacts ({told_size(told.total_bytes)}), {told.known:,} known")  # fmt: skip
     return 0
 
 
@@ -253,22 +296,7 @@ def _tell_packed(args: Namespace, data: dict[str, int], text: str) -> None:
 
 
 def _bytes(text: str) -> int:
-    number, unit = text.strip().upper().removesuffix("B").removesuffix("I"), ""
-    if number[-1:] in SIZES and number[-1:]:
-        number, unit = number[:-1], number[-1:]
     try:
-        size = int(float(number) * SIZES[unit])
-    except (ValueError, OverflowError):
-        size = -1
-    if size < 0:
-        raise RecipeError(f"'{text}' is no size", hint="a number with K, M, G or T: 20G")
-    return size
-
-
-def _size(count: int) -> str:
-    """With three digits: 1.25 GB."""
-    for unit in ("B", "kB", "MB"):
-        if count < 1000:
-            return f"{count:.3g} {unit}"
-        count = count / 1000  # type: ignore[assignment]
-    return f"{count:,.3g} GB"
+        return size_of(text)
+    except ValueError as error:
+        raise RecipeError(str(error), hint=SIZE_HINT) from error

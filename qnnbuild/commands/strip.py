@@ -16,7 +16,7 @@ from qnnbuild.formats.format_error import FormatError
 from qnnbuild.model.chips import Chips
 from qnnbuild.model.patterns import select
 from qnnbuild.model.recipe import Chip
-from qnnbuild.session import open_chips
+from qnnbuild.repo import open_chips
 from qnnbuild.work.multi_chip_files import strip_binary, strip_ctx_onnx
 
 

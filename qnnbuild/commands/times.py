@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from qnnbuild.engine.small_file import PAGE, read_small
 from qnnbuild.formats.chrome_trace import ChromeTraceFacts
 from qnnbuild.formats.format_error import FormatError
 from qnnbuild.formats.op_trace import ALONE, OpTraceFacts, read_op_trace
@@ -32,8 +33,8 @@ def _names_beside(path: Path) -> Mapping[str, Sequence[str]] | None:
     for name in BESIDE:
         beside = path.parent / name
         if beside.is_file():
-            data = beside.read_bytes()
             try:
+                data = read_small(beside, PAGE)
                 if name == BESIDE[0]:
                     return names_of(json.loads(data))
                 return {one.name: one.nodes for one in read_op_trace(data).mappings}

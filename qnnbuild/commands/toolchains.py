@@ -8,7 +8,7 @@ from qnnbuild.commands.columns import print_json, print_rows
 from qnnbuild.engine.identity import Identity
 from qnnbuild.engine.stats import Stats
 from qnnbuild.errors import QnnbuildError
-from qnnbuild.session import open_sdks, open_toolchains
+from qnnbuild.repo import open_sdks, open_toolchains
 
 
 def arguments(parser: ArgumentParser) -> None:

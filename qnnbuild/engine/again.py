@@ -14,6 +14,7 @@ from qnnbuild.actions.action import Action
 from qnnbuild.actions.record import Tree
 from qnnbuild.digest import digest_json
 from qnnbuild.engine.builder import Builder
+from qnnbuild.engine.guard import check
 from qnnbuild.engine.runner import Runner
 from qnnbuild.engine.stats import Stats
 from qnnbuild.engine.store import Store
@@ -44,6 +45,7 @@ def rebuild(builder: Builder, name: str) -> tuple[Mapping[str, Tree], Mapping[st
     record = builder.record(name)
     with builder.store.private() as folder:
         beside = Store(folder / "store", Stats())
+        check(action, builder.plan, builder.inputs.trust)
         runner = Runner(beside, builder.runner.workers, builder.runner.outside)
         made = runner.run(action, record.key, builder.stages(action))
     return record.outputs, made.outputs
@@ -56,6 +58,7 @@ def aside(builder: Builder, action: Action, output: str) -> dict[str, bytes]:
     """
     with builder.store.private() as folder:
         beside = Store(folder / "store", Stats())
+        check(action, builder.plan, builder.inputs.trust)
         runner = Runner(beside, builder.runner.workers, builder.runner.outside)
         key = digest_json({"aside": action.name, "params": action.params})
         made = runner.run(action, key, builder.stages(action))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,31 +16,25 @@ from qnnbuild.actions.plan import Plan
 from qnnbuild.actions.record import Record, Tree
 from qnnbuild.actions.why import changes
 from qnnbuild.digest import Digest, Json, canonical, digest_bytes
+from qnnbuild.engine.build_time import Cancelled
 from qnnbuild.engine.failures import Failures
 from qnnbuild.engine.folder import BuildFolder
 from qnnbuild.engine.identity import Identity
-from qnnbuild.engine.inputs import Changed, Inputs, digests, stage_artifacts
+from qnnbuild.engine.inputs import Changed, Inputs, digests
+from qnnbuild.engine.memo import Memo
 from qnnbuild.engine.records import Records
 from qnnbuild.engine.remote_store import RemoteStore
-from qnnbuild.engine.runner import Cancelled, Made, Runner
-from qnnbuild.engine.state import Current, How, Outcome, Stale, State, Waits
-from qnnbuild.engine.store import Store, on_disk
+from qnnbuild.engine.room import Room
+from qnnbuild.engine.runner import Executor, Made, Runner, Stage
+from qnnbuild.engine.staging import PROVENANCE, stages_of
+from qnnbuild.engine.standing_files import paths_of
+from qnnbuild.engine.state import Current, How, NotCurrent, Outcome, Stale, State, Waits
+from qnnbuild.engine.store import Gone, Store, on_disk
+from qnnbuild.engine.watcher import ANOTHER_BUILD, SAME_KEY
 from qnnbuild.errors import QnnbuildError, StoreError
 
 TRIES = 3
 """How often an action starts again because a source was edited while it was copied."""
-
-PROVENANCE = "provenance.json"
-
-
-@dataclass
-class Memo:
-    """What this build knows already. An action's entry is valid until it is made."""
-
-    trees: dict[str, dict[str, Tree]] = field(default_factory=dict)
-    states: dict[str, State] = field(default_factory=dict)
-    parts: dict[str, dict[str, Json]] = field(default_factory=dict)
-    found: dict[str, Digest] = field(default_factory=dict)
 
 
 class Builder:
@@ -62,9 +57,11 @@ class Builder:
         self.inputs = inputs
         self.identity = identity
         self.runner = runner
+        self.executor: Executor = runner  # what builds; the runner is for looks, too
         self.folder = folder
         self.failures = Failures(store)
         self.remote = remote or RemoteStore(store, records)
+        self.room = Room(store, folder.root, runner.turns.limits)
         self.unseen = unseen  # models that this build does not look at
         self._last = records.last()
         self._forgotten = records.forgotten()
@@ -150,12 +147,13 @@ class Builder:
             found = self._memo.parts.get(name)
             if found is None:
                 action = self.plan[name]
-                trees = {n: self._tree(action, n) for n in action.inputs}
+                trees = {n: self.tree(action, n) for n in action.inputs}
                 found = key_parts(action, digests(trees), self.identity.of(action))
                 self._memo.parts[name] = found
             return found
 
-    def _tree(self, action: Action, name: str) -> Tree:
+    def tree(self, action: Action, name: str) -> Tree:
+        """What `action` takes as `name`; what that is made by must be current."""
         trees = self._memo.trees.setdefault(action.name, {})
         if name not in trees:
             trees[name] = self._read(action, name, action.inputs[name])
@@ -173,7 +171,7 @@ class Builder:
         """The record of a current action."""
         state = self._record_state(name)
         if not isinstance(state, Current):
-            raise StoreError(f"{name} is not current")
+            raise NotCurrent(f"{name} is not current")
         return state.record
 
     def provenance(self, action: Action) -> bytes:
@@ -193,7 +191,7 @@ class Builder:
     # --- making -----------------------------------------------------------------------------
 
     def make(self, name: str, *, force: bool = False) -> Outcome:
-        """Bring `name` up to date; what it needs must be current. Raises what went wrong."""
+        """Bring `name` up to date, and what it needs that has gone. Raises what went wrong."""
         action = self.plan[name]
         with on_disk(f"{name} cannot be kept"):
             outcome = self._make_of_one_reading(action, force=force)
@@ -203,33 +201,50 @@ class Builder:
         return outcome
 
     def _land(self, action: Action, lands: str, outcome: Outcome) -> Outcome:
-        if not self.remote.bring(self.folder.lacks(lands, _only(outcome.record))):
-            # the remote cache promised what it has no longer
+        for _ in range(TRIES):
+            tree = _only(outcome.record)
+            # a remote cache may have promised what it has no longer, a disk changed a byte
+            with suppress(Gone):
+                if self.remote.bring(self.folder.lacks(lands, tree)):
+                    mended = self.folder.put(lands, tree) and outcome.how == "reused"
+                    return replace(outcome, how="restored", saved_s=0.0) if mended else outcome
             outcome = self._make_of_one_reading(action, force=False)
-        mended = self.folder.put(lands, _only(outcome.record))
-        if mended and outcome.how == "reused":
-            outcome = replace(outcome, how="restored", saved_s=0.0)
-        return outcome
+        raise StoreError(f"what {action.name} makes does not stay in the store")
 
     def _make_of_one_reading(self, action: Action, *, force: bool) -> Outcome:
+        told = StoreError(f"the sources of {action.name} change all the time while they are read")
         for _ in range(TRIES):
             try:
                 return self._make(action, force=force)
-            except Changed:
+            except Changed as changed:
                 self._settle(action.name)
-        raise StoreError(f"the sources of {action.name} change all the time while they are read")
+                told = changed.after_all or told
+        raise told
 
     def _make(self, action: Action, *, force: bool) -> Outcome:
         self._stop_here(action)
+        self._have_needed(action)
         with self._lock:
             parts = self.parts(action.name)
             key = key_of(parts)
             in_process = self._keys.setdefault(key, threading.Lock())
+        waits = partial(self._waits, action, ANOTHER_BUILD)
+        if in_process.locked():
+            self._waits(action, SAME_KEY)
         # two names, one key: the second waits here and finds the record of the first
-        with in_process, self.store.locked(key, partial(self._stop_here, action)):
+        with in_process, self.store.locked(key, waits):
             again = force or action.name in self._forgotten
             found = None if again else self._found(action, key, parts)
             return found or self._run(action, key, parts)
+
+    def _have_needed(self, action: Action) -> None:
+        """Make again what was current when it was looked at: a store is collected meanwhile."""
+        for name in action.needs():
+            with self._lock:
+                state = self._record_state(name)
+            if not isinstance(state, Current):
+                self._make_of_one_reading(self.plan[name], force=False)
+                self._settle(name)
 
     def _found(self, action: Action, key: Digest, parts: dict[str, Json]) -> Outcome | None:
         """What was made before, here or by another machine."""
@@ -245,25 +260,33 @@ class Builder:
         self._last[action.name] = key
         return Outcome(name=action.name, how=how, record=record, saved_s=record.seconds)
 
+    def _waits(self, action: Action, what_for: str) -> None:
+        self.runner.turns.watcher.waits(action.name, what_for)
+        self._stop_here(action)
+
     def _stop_here(self, action: Action) -> None:
-        if self.runner.cancelled:
+        if self.executor.cancelled:
             raise Cancelled(f"{action.name} was stopped")
+        self.runner.turns.build_time.check()
 
     def _run(self, action: Action, key: Digest, parts: dict[str, Json]) -> Outcome:
-        before = self._before(action)
-        record = self._ran(action, key).record(action, key, parts)
+        before = self.before(action.name)
+        made = self._ran(action, key)
+        record = made.record(action, key, parts)
         self.records.put(record, action.name)
         self._forgotten.discard(action.name)
         self.records.keep_stats(self.store.stats.news())
         self.remote.share(record)
         self._last[action.name] = key
-        same = before is not None and _digests(before) == _digests(record)
+        same = before is not None and digests(before.outputs) == digests(record.outputs)
         how: How = "cut off" if same else "made"
-        return Outcome(name=action.name, how=how, record=record, seconds=record.seconds)
+        took, worker = record.seconds, made.worker
+        return Outcome(name=action.name, how=how, record=record, seconds=took, worker=worker)
 
     def _ran(self, action: Action, key: Digest) -> Made:
+        self.room.check(action, self)
         try:
-            made = self.runner.run(action, key, self.stages(action))
+            made = self.executor.run(action, key, stages_of(self, action, self.executor.reaches))
         except Cancelled:
             raise
         except QnnbuildError as error:
@@ -272,28 +295,26 @@ class Builder:
         self.failures.drop(key)
         return made
 
-    def _before(self, action: Action) -> Record | None:
-        last = self._last.get(action.name)
+    def before(self, name: str) -> Record | None:
+        """What `name` was made by last, in this checkout."""
+        last = self._last.get(name)
         return self.records.get(last) if last else None
 
-    def stages(self, action: Action) -> dict[str, partial[None]]:
-        """What fills the folder of each input; everything that `action` needs must be current."""
-        stages = {}
-        for name, source in action.inputs.items():
-            tree = self._tree(action, name)
-            if isinstance(source, OutputOf):
-                self._bring(source.action, tree)
-                stages[name] = partial(stage_artifacts, self.store, tree)
-            elif isinstance(source, Provenance):
-                text = self.provenance(action)
-                if digest_bytes(text) != tree.files[PROVENANCE][0]:
-                    raise Changed  # another build made something of it anew just now
-                stages[name] = partial(_write, text)
-            else:
-                stages[name] = partial(self.inputs.stage, action, name, tree)
-        return stages
+    def is_current(self, name: str) -> bool:
+        """As far as it can be told now; what cannot be read does not run either."""
+        try:
+            return isinstance(self.state(name), Current)
+        except QnnbuildError:
+            return True
 
-    def _bring(self, name: str, tree: Tree) -> None:
+    def input_bytes(self, action: Action) -> int:
+        return sum(self.tree(action, name).size for name in action.inputs)
+
+    def stages(self, action: Action) -> dict[str, Stage]:
+        """What fills the folder of each input; everything that `action` needs must be current."""
+        return stages_of(self, action, lambda _: False)
+
+    def bring(self, name: str, tree: Tree) -> None:
         """Have what `name` made in the store; it is made here when nobody has it any more."""
         if self.remote.bring(tree.files.values()):
             return
@@ -305,25 +326,21 @@ class Builder:
     def read(self, name: str, output: str, file: str) -> bytes:
         """The contents of a file that a current action made."""
         tree = self.record(name).outputs[output]
-        self._bring(name, tree)
-        return self.store.path(tree.files[file][0]).read_bytes()
+        self.bring(name, tree)
+        return self.store.read(tree.files[file][0])
 
     def _settle(self, name: str) -> None:
         """What was known of `name`, and of what stands on it, is to be found out again."""
         with self._lock:
-            for known in (name, *self.plan.dependents(name)):
-                self._memo.states.pop(known, None)
-                self._memo.states.pop(f"record {known}", None)
-                self._memo.parts.pop(known, None)
-                self._memo.trees.pop(known, None)
+            self._memo.forget((name, *self.plan.dependents(name)))
 
     # --- around a build ---------------------------------------------------------------------
 
     def cancel(self) -> None:
         """Stop: what runs is ended, nothing new starts. Callable from a signal handler."""
-        self.runner.cancelled = True
+        self.executor.cancel()
         self.remote.cancel()
-        self.runner.workers.cancel()
+        self.runner.cancel()
 
     def forget(self, names: Iterable[str]) -> None:
         """The next build runs `names` again, whatever the store holds."""
@@ -339,11 +356,11 @@ class Builder:
             self.records.set_last(self._memo.found)
         self.records.keep_stats(self.store.stats.news())
         with on_disk("the index of the bundles cannot be written"):
-            self.folder.finish(self._bundles(), failures=failures, keep=self.unseen)
-        self.runner.workers.close()
+            self.folder.finish(self.bundles(), failures=failures, keep=self.unseen)
+        self.executor.close()
         self.remote.finish()
 
-    def _bundles(self) -> dict[str, Tree]:
+    def bundles(self) -> dict[str, Tree]:
         """Where it lands → its files, for every bundle that is current."""
         bundles = {}
         for action in self.plan:
@@ -357,36 +374,10 @@ class Builder:
         return bundles
 
     def paths(self, name: str) -> tuple[list[Path], list[Path]]:
-        """Of a current action: what it reads of the repo, and the files that must be there.
-
-        Folders count as read where a new file in them would be an input.
-        """
-        action = self.plan[name]
-        sources = [
-            path
-            for input_name, source in action.inputs.items()
-            if not isinstance(source, OutputOf | Provenance)
-            for path in self.inputs.watched(action, input_name)
-        ]
-        record = self.record(name)
-        kept = [
-            self.store.path(digest)
-            for tree in record.outputs.values()
-            for digest, _ in tree.files.values()
-        ]
-        if action.lands is not None:
-            kept += [self.folder.root / action.lands / path for path in _only(record).files]
-        return sources, kept
+        """Of a current action: what it reads of the repo, and the files that must be there."""
+        return paths_of(self, name)
 
 
 def _only(record: Record) -> Tree:
     (tree,) = record.outputs.values()
     return tree
-
-
-def _digests(record: Record) -> dict[str, Digest]:
-    return digests(record.outputs)
-
-
-def _write(text: bytes, to: Path) -> None:
-    (to / PROVENANCE).write_bytes(text)

@@ -13,9 +13,11 @@ from pathlib import Path
 
 from qnnbuild.engine.examine_sdk import examine_sdk
 from qnnbuild.engine.finding import Finding, tried
+from qnnbuild.engine.memory import Meter
 from qnnbuild.engine.sdks import Sdks
 from qnnbuild.engine.workers import Workers
 from qnnbuild.errors import QnnbuildError
+from qnnbuild.text.amounts import told_size
 
 NEEDED = (
     "onnxruntime",
@@ -30,6 +32,8 @@ NEEDED = (
 )
 FREE_GB = 5
 """A zoo of a dozen models with its store and wheels takes about this much."""
+FREE_MEMORY_GB = 2
+"""Most models of the zoo compile with less; large ones take six times the size of their weights."""
 NETWORK_FILE_SYSTEMS = ("nfs", "nfs4", "cifs", "smb3", "9p", "fuse.sshfs")
 
 
@@ -46,6 +50,7 @@ def examine(
         yield _package(name)
     yield _randomisation()
     yield _compiler()
+    yield _memory()
     if store is not None:
         yield _room(_nearest(store))
         yield _store(store)
@@ -98,7 +103,7 @@ def _randomisation() -> Finding:
 
 def _compiler() -> Finding:
     with tempfile.TemporaryDirectory() as folder:
-        said = _run("qnnbuild.work.probe:compiles", Path(folder), warm=("qnnbuild.work.warm:warm",))
+        said = _run("qnnbuild.work.probe:compiles", Path(folder), warm="qnnbuild.work.warm:load")
     return tried(
         what="a tiny model for SM8750",
         good=said.startswith("made"),
@@ -107,7 +112,7 @@ def _compiler() -> Finding:
     )
 
 
-def _run(call: str, folder: Path, warm: tuple[str, ...] = ()) -> str:
+def _run(call: str, folder: Path, warm: str = "") -> str:
     """What the work said in its one output, or why it could not."""
     (folder / "out" / "said").mkdir(parents=True)
     (folder / "tmp").mkdir()
@@ -132,6 +137,18 @@ def _run(call: str, folder: Path, warm: tuple[str, ...] = ()) -> str:
         "nothing was said"
     ]
     return lines[-1]
+
+
+def _memory() -> Finding:
+    """What builds may take: a container can have less of it than the machine."""
+    memory = Meter().read()
+    return tried(
+        what="memory",
+        good=memory.available >= FREE_MEMORY_GB * 1e9,
+        found=f"{told_size(memory.available)} free of {told_size(memory.total)} "
+        f"of {memory.limited_by}",
+        mend=f"end other programs, or give the container more: {FREE_MEMORY_GB} GB at least",
+    )
 
 
 def _room(folder: Path) -> Finding:

@@ -7,10 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from qnnbuild.digest import Digest
+from qnnbuild.engine.small_file import read_json
 from qnnbuild.engine.store import Store, place
 
 if TYPE_CHECKING:
     from qnnbuild.errors import QnnbuildError
+
+KEYS = {"message", "at", "facts", "hint", "exit_code"}
 
 
 def told_of(error: QnnbuildError) -> dict[str, Any]:
@@ -38,10 +41,10 @@ class Failures:
     def get(self, key: Digest) -> dict[str, Any] | None:
         """As `told_of` has it; None when its last run was good."""
         try:
-            found = json.loads(self._path(key).read_text(encoding="utf-8"))
-        except (FileNotFoundError, ValueError):
+            found = read_json(self._path(key))
+        except (FileNotFoundError, ValueError, RecursionError):
             return None
-        return found if isinstance(found, dict) and "message" in found else None
+        return found if isinstance(found, dict) and found.keys() == KEYS else None
 
     def _path(self, key: Digest) -> Path:
         return self.store.log(key).with_suffix(".failure.json")

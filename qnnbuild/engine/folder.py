@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -13,11 +15,10 @@ from uuid import uuid4
 from qnnbuild.actions.record import Tree
 from qnnbuild.digest import Digest, Json, canonical, digest_bytes
 from qnnbuild.engine.inputs import is_inside
+from qnnbuild.engine.small_file import NotSmall, read_json, read_small
 from qnnbuild.engine.store import Store, place
 from qnnbuild.report.index import INDEX_VERSION, index, with_kept
-
-MANIFEST = "manifest.json"
-"""Written last and removed first: a folder that has one is whole."""
+from qnnbuild.work.bundle_files import MANIFEST, STATEMENT, signatures_of
 
 UNFINISHED = ".unfinished.json"
 """Lists all that may be there while files are exchanged, so that a kill leaves nothing unknown."""
@@ -27,10 +28,15 @@ REPORT = "report.html"
 ENDS = (INDEX, REPORT)
 """What the end of a build writes over all bundles."""
 
+UNFINISHED_ENDS = re.compile(rf"\.(?:{'|'.join(map(re.escape, ENDS))})\.[0-9a-f]{{32}}\.new")
+
 KnownFailures = Sequence[Mapping[str, Any]]
 
 BESIDE = re.compile(r"\..+\.[0-9a-f]{32}\.new")
 """What a file is called until it is whole."""
+
+OCCUPIED = (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR, errno.EXDEV)
+"""Somebody else put something there just now, or it is a mount that looks like the same disk."""
 
 
 class BuildFolder:
@@ -66,7 +72,33 @@ class BuildFolder:
         folder = self.root / lands
         # two builds at once would mix two bundles under one manifest
         with self.store.locked(digest_bytes(os.fsencode(os.path.abspath(folder)))):
-            self._exchange(folder, tree)
+            if not self._put_new(folder, tree):
+                self._exchange(folder, tree)
+        return True
+
+    def _put_new(self, folder: Path, tree: Tree) -> bool:
+        """Where there is no folder yet, all of it comes at once: one rename for all files.
+
+        False when there is one, or the store is not on its disk.
+        """
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        same_disk = os.stat(folder.parent).st_dev == os.stat(self.store.root).st_dev
+        if os.path.lexists(folder) or not same_disk:
+            return False
+        with self.store.private() as private:  # a kill leaves it to the next build's sweep
+            new = private / "bundle"
+            for name, (digest, _) in tree.files.items():
+                path = new / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                self.store.copy(digest, path)
+            try:
+                os.rename(new, folder)
+            except OSError as error:
+                if error.errno not in OCCUPIED:
+                    raise
+                return False
+        for name, (digest, _) in tree.files.items():
+            self.store.stats.know(folder / name, digest)
         return True
 
     def _exchange(self, folder: Path, tree: Tree) -> None:
@@ -138,6 +170,7 @@ class BuildFolder:
         }
         before = self._index() if keep else None
         told = index(manifests, failures)
+        self._sweep()
         if keep:
             told = with_kept(told, before or index(self._manifests()), keep)
         if told != before and (manifests or self.root.exists()):
@@ -151,8 +184,35 @@ class BuildFolder:
     def _write_index(self, told: Mapping[str, Any]) -> None:
         text = json.dumps(told, indent=2, ensure_ascii=False, sort_keys=True) + "\n"
         path = self.root / INDEX
-        if not path.exists() or path.read_bytes() != text.encode():
-            place(path, text.encode())
+        try:
+            before = read_small(path)
+        except (FileNotFoundError, NotSmall):
+            before = None
+        if before != text.encode():
+            self.place_end(INDEX, text.encode())
+
+    def place_end(self, name: str, contents: bytes) -> None:
+        """Write one of ENDS. All builds of this folder do it one after the other."""
+        with self._alone():
+            place(self.root / name, contents)
+
+    def _sweep(self) -> None:
+        """Remove what a build that was killed over one of ENDS left beside it."""
+        if self._unfinished():
+            with self._alone():  # nobody writes one now
+                for path in self._unfinished():
+                    path.unlink()
+
+    def _unfinished(self) -> list[Path]:
+        return [p for p in self.root.glob(".*.new") if UNFINISHED_ENDS.fullmatch(p.name)]
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        if not self.store.exists:  # nothing was built yet, and to look makes no store
+            yield
+            return
+        with self.store.locked(digest_bytes(os.fsencode(os.path.abspath(self.root)))):
+            yield
 
     def _manifests(self) -> dict[str, dict[str, Any]]:
         """The manifests that are in the folder, which takes long when there are many."""
@@ -169,20 +229,24 @@ class BuildFolder:
 
 def _read(path: Path) -> dict[str, Any] | None:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (FileNotFoundError, IsADirectoryError, NotADirectoryError, ValueError):
+        found = read_json(path)
+    except (FileNotFoundError, IsADirectoryError, NotADirectoryError, ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
 
 
 def _files_of(folder: Path) -> set[str]:
-    """The files that are ours in a folder: what its manifest lists, or a put that was killed."""
-    ours = {MANIFEST}
+    """The files that are ours in a folder: what its manifest lists, or a put that was killed.
+
+    The manifest, which is written last and removed first, so that a folder that has one is whole,
+    cannot list itself and the statement, which has its digest. Signatures of what was go with it.
+    """
+    ours = {MANIFEST, STATEMENT}
     for name in (MANIFEST, UNFINISHED):
         listed = (_read(folder / name) or {}).get("files")
         if isinstance(listed, dict | list):
             ours.update(p for p in listed if isinstance(p, str) and is_inside(p))
-    return ours
+    return ours.union(*map(signatures_of, ours))
 
 
 def _take_away(folder: Path, name: str) -> None:

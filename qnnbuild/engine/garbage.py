@@ -52,6 +52,7 @@ class Collected:
 @dataclass(frozen=True, kw_only=True)
 class Row:
     key: Digest
+    noted: int  # its last use, as the record's row has it
     used: float
     files: Mapping[Digest, int]
     reachable: bool
@@ -85,21 +86,22 @@ class Room:
 def collect(store: Store, records: Records, rules: Rules) -> Collected:
     """Apply `rules` to what `store` and `records` hold."""
     leases = living(store.root)
+    records.find_again()
     told = Collected(builds=len(leases))
     began = min([time.time(), *(lease.began_ns / 1e9 for lease in leases)])
     gone = _forsaken(records, leases, rules)
     here = {path.name for path in artifacts(store)}
     rows = _rows(records, gone, leases, rules)
     dropped, room = _chosen(rows, Room(here=here), rules, began, told)
-    told.kept_records, told.kept_bytes = len(rows) - len(dropped), room.total
-    told.records, told.checkouts = len(dropped), len(gone)
     if not rules.dry_run:
         for checkout in gone:
             records.drop_checkout(checkout)
         if rules.names is not None:
             ours = records.lasts().get(records.checkout, {})
             records.drop_names(records.checkout, ours.keys() - set(rules.names))
-        records.drop(*dropped)
+        dropped = _drop_records(records, rows, dropped, room)
+    told.kept_records, told.kept_bytes = len(rows) - len(dropped), room.total
+    told.records, told.checkouts = len(dropped), len(gone)
     _drop_artifacts(store, room, began - GRACE_S, rules, told)
     kept = {row.key for row in rows} - dropped
     _drop_logs(store, kept, min(began, time.time() - rules.keep_days * DAY_S), rules, told)
@@ -142,6 +144,7 @@ def _rows(
     return [
         Row(
             key=key,
+            noted=used,
             used=used or _made(text),
             files=_files(text),
             reachable=key in reachable,
@@ -193,17 +196,37 @@ def _chosen(
     return dropped, room
 
 
+def _drop_records(
+    records: Records, rows: Iterable[Row], dropped: Collection[Digest], room: Room
+) -> set[Digest]:
+    """Those that went: a build that began meanwhile may have come to one of `dropped`."""
+    going = [row for row in rows if row.key in dropped]
+    gone = records.drop_unused({row.key: row.noted for row in going})
+    for row in going:
+        if row.key not in gone:
+            room.add(row)
+    return gone
+
+
 def _drop_artifacts(store: Store, room: Room, before: float, rules: Rules, told: Collected) -> None:
     for path in artifacts(store):
         if room.has(path.name):
             continue
-        size = path.lstat().st_size
         if rules.dry_run:
-            freed = size if path.lstat().st_mtime < before else 0
+            found = _found(path)
+            freed = found.st_size if found is not None and found.st_mtime < before else 0
         else:
             freed = store.discard(path.name, int(before * 1e9))
         told.artifacts += freed > 0
         told.freed_bytes += freed
+
+
+def _found(path: Path) -> os.stat_result | None:
+    """None when somebody took it just now."""
+    try:
+        return path.lstat()
+    except FileNotFoundError:
+        return None
 
 
 def artifacts(store: Store) -> Iterator[Path]:
@@ -218,10 +241,10 @@ def _drop_logs(
 ) -> None:
     """Logs of records that went, and of failures that nobody has repeated."""
     for path in (store.root / "logs").glob("*/*"):
-        key = path.name.partition(".")[0]
-        if key not in kept and path.lstat().st_mtime < before:
+        key, found = path.name.partition(".")[0], _found(path)
+        if key not in kept and found is not None and found.st_mtime < before:
             told.logs += 1
-            told.freed_bytes += path.lstat().st_size
+            told.freed_bytes += found.st_size
             if not rules.dry_run:
                 path.unlink(missing_ok=True)
 

@@ -19,11 +19,14 @@ from typing import Any
 
 from qnnbuild.engine.gate_file import ABSENT, Content, Group, Row, group_of, read, write
 from qnnbuild.engine.stats import RACY_NS
+from qnnbuild.model.secret_names import is_secret
 
 PACKAGE = Path(__file__).resolve().parents[1]
 COMMON = ""
 """The group of files that every action depends on: settings, chips, tools, our own code."""
 
+SIGNING_KEY = "QNNBUILD_SIGNING_KEY"
+"""Which key it is cannot be told without opening it: with one, everything is looked at."""
 
 OF_CHECKOUT = ".qnnbuild"
 """The folder of what is the checkout's own; the store, too, unless it was moved."""
@@ -72,7 +75,11 @@ def look(root: Path) -> Gate:
     with _opened(root) as folder:
         gate.began = _row(os.fsencode(gate.file), folder)
         content = read(gate.file)
-        if content is None or content.facts["mark"] != mark(root):
+        if (
+            content is None
+            or content.facts.get("mark") != mark(root)
+            or os.environ.get(SIGNING_KEY)
+        ):
             return gate
         gate.facts = content.facts
         gate.groups = {group.name: group for group in content.groups}
@@ -166,14 +173,19 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 
 
 def mark(root: Path) -> list[Any]:
-    """What must be as it was for any row to mean anything."""
+    """What must be as it was for any row to mean anything; of a secret, that there is one.
+
+    The times of our own code on this machine are among it: nobody who writes a gate into a repo
+    for others knows them, so one that came with a repo counts as none.
+    """
     told = sorted(
-        f"{name}={value}"
+        f"{name}={'set' if is_secret(name) else value}"
         for name, value in os.environ.items()
         if name.startswith(("QNN", "QAIRT"))  # QNNBUILD_… and what Qualcomm's tools read
-        and name != "QNNBUILD_REMOTE_CACHE_TOKEN"  # nobody is to read it in a file
     )
-    return [os.path.abspath(root), sys.version, sys.prefix, told]
+    installed = os.stat(PACKAGE / "__init__.py")
+    ours = [installed.st_mtime_ns, installed.st_ctime_ns, installed.st_ino]
+    return [os.path.abspath(root), sys.version, sys.prefix, ours, told]
 
 
 # --- after a build --------------------------------------------------------------------------

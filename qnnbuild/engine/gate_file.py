@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from qnnbuild.engine.small_file import GATE, NotSmall, read_small
+
 FORM = b"qnnbuild gate 1\n"
 """Another first line is another form, which counts as no gate."""
 
@@ -86,24 +88,37 @@ def group_of(
 def read(file: Path) -> Content | None:
     """None when there is no whole file of this form."""
     try:
-        data = file.read_bytes()
-    except OSError:
+        data = read_small(file, GATE)
+    except (OSError, NotSmall):
         return None
     body = memoryview(data)[len(FORM) : -4]
     if not data.startswith(FORM) or zlib.crc32(body) != int.from_bytes(data[-4:], "little"):
         return None
+    try:
+        return _content(body)
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return None  # whole, and no work of ours: it came with the repo
+
+
+def _content(body: memoryview) -> Content:
     end = 4 + int.from_bytes(body[:4], "little")
     header = json.loads(bytes(body[4:end]))
-    count = sum(rows for *_, rows in header["groups"])
+    sizes = [rows for *_, rows in header["groups"]]
+    count = sum(sizes)
     columns = []
     for _ in Row._fields:
         column = array("q")
         column.frombytes(body[end : end + 8 * count])
         columns.append(column)
         end += 8 * count
-    paths, _, names = bytes(body[end:]).partition(b"\0\0")
-    groups = _groups(header["groups"], paths.split(b"\0"), columns, names.split(b"\0"))
-    return Content(facts=header["facts"], groups=groups)
+    text, _, names = bytes(body[end:]).partition(b"\0\0")
+    paths = text.split(b"\0") if text else []
+    names.decode()  # or it raises: they are texts
+    belongs = {len(paths), *map(len, columns)} == {count} and min(sizes, default=0) >= 0
+    if not belongs or not isinstance(header["facts"], dict):
+        raise ValueError("its parts do not belong together")
+    groups = _groups(header["groups"], paths, columns, names.split(b"\0"))
+    return Content(facts=dict(header["facts"]), groups=groups)
 
 
 def _groups(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import importlib.metadata
 import platform
 import re
@@ -10,10 +11,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 from qnnbuild.actions.action import Action
 from qnnbuild.digest import Digest, digest_bytes, digest_json
-from qnnbuild.engine.closure import Closure
+from qnnbuild.engine.closure import Closure, Remembered
 from qnnbuild.engine.sdks import Sdks
 from qnnbuild.engine.stats import Stats
 from qnnbuild.errors import Span, ToolError
@@ -21,15 +23,26 @@ from qnnbuild.errors import Span, ToolError
 LIBRARY = re.compile(r"\.so(\.\d+)*$")
 
 
+class Listed(NamedTuple):
+    """A file of a package, relative to where it is installed, and the digest that is said of it."""
+
+    name: str
+    digest: str
+
+
 class Identity:
     """Measures each tool once. "package:NAME" is a Python package, "python" the interpreter,
     "qairt:TOOLCHAIN/PART" what of Qualcomm's SDK does one kind of work."""
 
-    def __init__(self, stats: Stats, sdks: Sdks | None = None) -> None:
+    def __init__(
+        self, stats: Stats, sdks: Sdks | None = None, remembered: Remembered | None = None
+    ) -> None:
         self.stats = stats
         self.sdks = sdks or Sdks({}, Path(), stats)
         self._found: dict[str, str] = {}
-        self._closure = Closure()
+        self._closure = Closure(stats, remembered)
+        self._modules: dict[str, dict[str, Path]] = {}
+        self._listed: dict[str, list[Listed]] = {}
 
     def of(self, action: Action) -> Mapping[str, str]:
         names = list(action.tools)
@@ -69,28 +82,39 @@ class Identity:
             raise ToolError(
                 f"the Python package '{name}' is not installed", hint=f"pip install {name}"
             ) from error
-        return f"{package.version} sha256:{digest_json(self._contents(package))}"
+        return f"{package.version} sha256:{digest_json(self._contents(name, package))}"
 
-    def _contents(self, package: importlib.metadata.Distribution) -> dict[str, str]:
+    def _contents(self, name: str, package: importlib.metadata.Distribution) -> dict[str, str]:
         """Relative name → digest. Libraries are read, for they are the tools; the rest is as said.
 
         Raises ToolError when the package does not say which files it has.
         """
         contents = {}
-        if package.files is None:
+        for file in self._files_of(name, package):
+            first = file.name.partition("/")[0]
+            if ".dist-info" in first or first == ".." or file.name.endswith(".pyc"):
+                continue
+            if not file.digest or LIBRARY.search(file.name):
+                digest = self.stats.digest(Path(str(package.locate_file(file.name))))
+                contents[file.name] = digest or "missing"
+            else:
+                contents[file.name] = file.digest
+        if not contents and not self._listed[name]:
             raise ToolError(
                 f"the Python package '{package.metadata['Name']}' has no list of its files",
                 hint="install it with pip, in a virtual environment",
             )
-        for file in package.files:
-            if ".dist-info" in file.parts[0] or file.parts[0] == ".." or file.suffix == ".pyc":
-                continue
-            if file.hash is None or LIBRARY.search(file.name):
-                digest = self.stats.digest(Path(str(file.locate())))
-                contents[file.as_posix()] = digest or "missing"
-            else:
-                contents[file.as_posix()] = file.hash.value
         return contents
+
+    def _files_of(self, name: str, package: importlib.metadata.Distribution) -> list[Listed]:
+        """Read once a run: `Distribution.files` makes a path of each of thousands, each time."""
+        if name not in self._listed:
+            record = package.read_text("RECORD")
+            rows = csv.reader(record.splitlines()) if record else _other_list(package)
+            self._listed[name] = [
+                Listed(row[0], row[1].partition("=")[2] if row[1:] else "") for row in rows if row
+            ]
+        return self._listed[name]
 
     def _code(self, module: str) -> str:
         """The module and all that it imports of its own, found without running it."""
@@ -102,9 +126,12 @@ class Identity:
         return tuple(self._named(module).values())
 
     def _named(self, module: str) -> dict[str, Path]:
-        named = self._closure.files(module)
-        data = {f"{name}.json": path.with_suffix(".json") for name, path in named.items()}
-        return named | {name: path for name, path in data.items() if path.exists()}
+        if module not in self._modules:
+            named = self._closure.files(module)
+            data = {f"{name}.json": path.with_suffix(".json") for name, path in named.items()}
+            there = {name: path for name, path in data.items() if path.exists()}
+            self._modules[module] = named | there
+        return self._modules[module]
 
     def _text(self, path: Path) -> Digest:
         return self.stats.digest(path) or digest_bytes(b"")
@@ -139,6 +166,11 @@ class Identity:
                     package = importlib.metadata.distribution(name)
                 except importlib.metadata.PackageNotFoundError:
                     continue  # its action says so; once it is there, the folder of packages changed
-                for file in package.files or []:
-                    if LIBRARY.search(file.name) or file.name == "RECORD":
-                        yield Path(str(file.locate()))
+                for file in self._files_of(name, package):
+                    if LIBRARY.search(file.name) or file.name.endswith("/RECORD"):
+                        yield Path(str(package.locate_file(file.name)))
+
+
+def _other_list(package: importlib.metadata.Distribution) -> Iterator[list[str]]:
+    """Of a package that was installed without a RECORD."""
+    return ([str(file)] for file in package.files or ())

@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import os
 import posixpath
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from qnnbuild.actions.action import Action, SampleFiles, SourceFiles, SourceOnnx
 from qnnbuild.actions.record import Tree
 from qnnbuild.digest import Digest, digest_bytes, digest_file
+from qnnbuild.engine.input_sizes import check_size
 from qnnbuild.engine.records import Records
 from qnnbuild.engine.sample_files import followed
+from qnnbuild.engine.shipped_names import check_shipped
 from qnnbuild.engine.stats import Stats, is_text
-from qnnbuild.engine.store import Store, copy_file
-from qnnbuild.errors import RecipeError, Span, did_you_mean
+from qnnbuild.engine.store import Gone, Store, copy_file
+from qnnbuild.engine.trust import TRUSTED, Trust
+from qnnbuild.errors import RecipeError, Span, StoreError, did_you_mean
+from qnnbuild.formats.format_error import FormatError
+from qnnbuild.formats.onnx_file import read_onnx
+from qnnbuild.text.letters import all_told, skeleton
 
 if TYPE_CHECKING:
     from onnx import GraphProto, TensorProto
@@ -23,16 +30,27 @@ if TYPE_CHECKING:
 STAGED = "model.onnx"
 """What an ONNX file is called inside an action, so that its own name is in no key."""
 
+SMALL = 4 << 20
+"""Bytes of an ONNX file up to which reading it here is quicker than importing onnx."""
+
 
 class Changed(Exception):
-    """A source was edited while it was read; what was digested is not what was copied."""
+    """An input is not what it was when it was looked at: a source was edited, an artifact went.
+
+    `after_all` is what to tell when it stays so, however often it is tried.
+    """
+
+    def __init__(self, after_all: StoreError | None = None) -> None:
+        super().__init__()
+        self.after_all = after_all
 
 
 class Inputs:
     """Reads sources below `root`, the repo of recipes."""
 
-    def __init__(self, root: Path, stats: Stats, records: Records) -> None:
+    def __init__(self, root: Path, stats: Stats, records: Records, trust: Trust = TRUSTED) -> None:
         self.root = root
+        self.trust = trust
         self.stats = stats
         self.records = records
 
@@ -40,10 +58,16 @@ class Inputs:
         """The files of a source input: name inside the action → path."""
         source = action.inputs[name]
         if isinstance(source, SourceOnnx):
-            return self._onnx_files(action, name, source)
-        if isinstance(source, SourceFiles):
-            return self._matching(action, name, source)
-        raise TypeError(f"{name} of {action.name} is made, not a source")
+            found = self._onnx_files(action, name, source)
+        elif isinstance(source, SourceFiles):
+            found = self._matching(action, name, source)
+        else:
+            raise TypeError(f"{name} of {action.name} is made, not a source")
+        for path in found.values():
+            shown = os.path.relpath(path, self.root)
+            self.trust.check_inside(path, self.root, shown, _place(action, name))
+            check_size(action, name, path, shown, _place(action, name))
+        return found
 
     def watched(self, action: Action, name: str) -> list[Path]:
         """The files of a source input, and the folders where a new file would be one of them."""
@@ -87,9 +111,10 @@ class Inputs:
                 raise Changed
 
     def _onnx_files(self, action: Action, name: str, source: SourceOnnx) -> dict[str, Path]:
-        path = self.root / source.path
+        path, at = self.root / source.path, _place(action, name)
+        check_size(action, name, path, source.path, at)
         files = {STAGED: path}
-        for side in self._side_files(path, self._digest(action, name, path)):
+        for side in self._side_files(path, self._digest(action, name, path), at):
             if not is_inside(side) or not os.path.isfile(path.parent / side):
                 continue
             if posixpath.normpath(side) == STAGED:
@@ -101,10 +126,11 @@ class Inputs:
             files[side] = path.parent / side
         return files
 
-    def _side_files(self, path: Path, digest: Digest) -> tuple[str, ...]:
+    def _side_files(self, path: Path, digest: Digest, at: Span | None) -> tuple[str, ...]:
         """Names of external data in the file; the fetch action tells what is wrong with them."""
         names = self.records.side_files(digest)
         if names is None:
+            _check_parts(path, os.path.relpath(path, self.root), at)
             names, read = side_files(path)
             if read == digest:  # otherwise it was edited since: staging will find that out
                 self.records.keep_side_files(digest, names)
@@ -123,6 +149,8 @@ class Inputs:
                 if not is_text(inside):
                     raise _no_text(inside, _place(action, name))
                 files[inside] = path
+        if action.step == "bundle" and name == "files":
+            check_shipped(files, _place(action, name))
         return followed(self.root, files) if isinstance(source, SampleFiles) else files
 
     def _missing(self, action: Action, name: str, path: Path) -> RecipeError:
@@ -135,7 +163,7 @@ class Inputs:
             message = f"no such file: {shown}"
             folder = path.parent
             near = sorted(p.name for p in folder.iterdir()) if os.path.isdir(folder) else []
-            hint = did_you_mean(
+            hint = _twin(path.name, near) or did_you_mean(
                 path.name,
                 near,
                 otherwise="a recipe's paths begin at its own folder",
@@ -145,6 +173,16 @@ class Inputs:
 
 def _place(action: Action, name: str) -> Span | None:
     return action.places.get(name) or action.places.get("source") or action.places.get("graph")
+
+
+def _twin(name: str, near: Sequence[str]) -> str | None:
+    """What is told of a file whose name looks like the one that is wanted."""
+    twin = next((n for n in near if skeleton(n) == skeleton(name)), None)
+    if twin is None or (name.isascii() and twin.isascii()):
+        return None
+    ours, theirs = set(name) - set(twin), set(twin) - set(name)
+    said = f", not {all_told(sorted(ours))}" if ours else ""
+    return f"'{twin}' looks like it and has {all_told(sorted(theirs)) or 'other letters'}{said}"
 
 
 def _looked_in(root: Path, pattern: str, *, folders: bool) -> list[Path]:
@@ -200,7 +238,10 @@ def stage_artifacts(store: Store, tree: Tree, to: Path) -> None:
     for inside, (digest, _) in tree.files.items():
         copy = to / inside
         copy.parent.mkdir(parents=True, exist_ok=True)
-        store.copy(digest, copy)
+        try:
+            store.copy(digest, copy)
+        except Gone as gone:
+            raise Changed from gone
 
 
 def side_files(path: Path) -> tuple[tuple[str, ...], Digest]:
@@ -208,21 +249,41 @@ def side_files(path: Path) -> tuple[tuple[str, ...], Digest]:
 
     A file that is not a whole ONNX file names none.
     """
-    import onnx  # costs 0.15 s: only when a file is new
+    data = path.read_bytes()
+    if len(data) < SMALL:
+        with suppress(FormatError):  # onnx takes some that this reader refuses
+            facts = read_onnx(memoryview(data))
+            return tuple(side.name for side in facts.side_files), digest_bytes(data)
+    return _side_files_by_onnx(data), digest_bytes(data)
+
+
+def _side_files_by_onnx(data: bytes) -> tuple[str, ...]:
+    """The same of a large file, for which importing onnx is the lesser part."""
+    import onnx
     from google.protobuf.message import DecodeError
     from onnx.external_data_helper import uses_external_data
 
     model = onnx.ModelProto()
-    data = path.read_bytes()
     try:
         model.ParseFromString(data)
     except DecodeError:
-        return (), digest_bytes(data)
+        return ()
     names: dict[str, None] = {}
     for tensor in _tensors(model.graph):
         if uses_external_data(tensor):
             names.update((e.value, None) for e in tensor.external_data if e.key == "location")
-    return tuple(names), digest_bytes(data)
+    return tuple(names)
+
+
+def _check_parts(path: Path, shown: str, at: Span | None) -> None:
+    """Raises RecipeError, at the recipe's place, for a graph that nobody would end reading."""
+    from qnnbuild.work.onnx_parts import check_parts
+    from qnnbuild.work.run import WorkError
+
+    try:
+        check_parts(path, shown=shown)
+    except WorkError as error:
+        raise RecipeError(error.message, at=at, hint=error.hint) from None
 
 
 def _tensors(graph: GraphProto) -> Iterator[TensorProto]:

@@ -6,10 +6,13 @@ import fcntl
 import json
 import os
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 from uuid import uuid4
+
+from qnnbuild.engine.store import on_disk
 
 FOLDER = "builds"
 
@@ -27,11 +30,18 @@ class Lease:
         path = root / FOLDER / f"{uuid4().hex}.lease"
         path.parent.mkdir(exist_ok=True)
         unheld = path.with_suffix(".new")  # a lease that is seen is held
-        file = unheld.open("x", encoding="utf-8")
-        fcntl.flock(file.fileno(), fcntl.LOCK_EX)
-        json.dump({"checkout": checkout, "began_ns": time.time_ns()}, file)
-        file.flush()
-        os.rename(unheld, path)
+        with on_disk("the build cannot be noted in the store"):
+            file = unheld.open("x", encoding="utf-8")
+            try:
+                fcntl.flock(file.fileno(), fcntl.LOCK_EX)
+                json.dump({"checkout": checkout, "began_ns": time.time_ns()}, file)
+                file.flush()
+                os.rename(unheld, path)
+            except BaseException:
+                unheld.unlink()
+                with suppress(OSError):  # what is not written yet has no room
+                    file.close()
+                raise
         return cls(path=path, file=file)
 
     def end(self) -> None:
@@ -56,11 +66,19 @@ def living(root: Path) -> list[Build]:
                 if _is_free(file.fileno()):
                     path.unlink(missing_ok=True)
                 else:
-                    told = json.load(file)
-                    found.append(Build(checkout=told["checkout"], began_ns=told["began_ns"]))
+                    found.append(_read(file))
         except FileNotFoundError:
             continue  # it ended just now
     return found
+
+
+def _read(file: TextIO) -> Build:
+    try:
+        told = json.load(file)
+        return Build(checkout=str(told["checkout"]), began_ns=int(told["began_ns"]))
+    except (ValueError, KeyError, TypeError):
+        # it lives and its mark is damaged: whatever is there may be what it needs
+        return Build(checkout="", began_ns=0)
 
 
 def _is_free(descriptor: int) -> bool:

@@ -7,23 +7,29 @@ told once, and a cache that cannot be used is left alone for the rest of the bui
 from __future__ import annotations
 
 import io
+import shutil
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import BinaryIO, TypeVar
+from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
 from qnnbuild.actions.action import Action
 from qnnbuild.actions.record import Record, Tree
 from qnnbuild.digest import Digest, Json, digest_bytes
 from qnnbuild.engine.records import Records
+from qnnbuild.engine.result_signing import Signing, Unsigned
 from qnnbuild.engine.store import Store
 from qnnbuild.errors import Problem
 from qnnbuild.model.remote_cache import RemoteCache as Settings
 from qnnbuild.remote.cache import GONE, Content, Landing, RemoteCache, Trouble, Wrong
+
+if TYPE_CHECKING:
+    from qnnbuild.remote.result import Enclosed
 
 UPLOADS = 2
 """How many actions are shared at the same time, each with a few files at once."""
@@ -34,10 +40,23 @@ LOG_LIMIT = 4 << 20
 ENOUGH = 3
 """After so many wrong answers nothing more is asked of a cache."""
 
+UNSIGNED = (
+    "it is made here, as are all others like it; results are signed where QNNBUILD_REMOTE_CACHE_"
+    "SIGNING_KEY is set"
+)
+
 Files = Mapping[Digest, int]
 Tell = Callable[[Problem], None]
+Facts = tuple[tuple[str, str], ...]
 Opened = Callable[[], RemoteCache]
 T = TypeVar("T")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pushed:
+    records: int
+    files: int  # that were not there yet
+    total_bytes: int
 
 
 class RemoteStore:
@@ -50,24 +69,28 @@ class RemoteStore:
         *,
         settings: Settings | None = None,
         opened: Opened | None = None,
+        signing: Signing | None = None,
         tell: Tell = lambda _: None,
     ) -> None:
+        self.signing = signing or Signing()
+        self._once: set[str] = set()
         self.store = store
         self.records = records
         self.settings = settings
-        self._opened = opened
+        self.opened = opened
         self._tell = tell
         self._elsewhere = records.elsewhere() if settings is not None else {}
         self._lost: set[Digest] = set()
         self._cache: RemoteCache | None = None
         self._is_off = settings is None or opened is None
         self._wrong = 0
+        self._without = "the build goes on without it"
         self._stopped = threading.Event()
         self._coming = threading.Condition()
         self._claims: set[Digest] = set()
         self._lock = threading.RLock()
         self._uploads: ThreadPoolExecutor | None = None
-        self._shared: list[Future[None]] = []
+        self._shared: list[Future[Files | None]] = []
 
     def has(self, digest: Digest) -> bool:
         """Whether the remote cache had it when it was last heard of; asks nobody."""
@@ -79,6 +102,19 @@ class RemoteStore:
                 return False
             self._elsewhere[digest] = size
         return True
+
+    def promised(self, files: Files) -> None:
+        """The remote cache has these: whoever made them has just put them there."""
+        absent = self._absent(files.items())
+        self._lost -= files.keys()
+        self._elsewhere.update(absent)
+        if absent:
+            self.records.keep_elsewhere(absent)
+
+    def gone(self, digests: AbstractSet[Digest]) -> None:
+        """It was asked for these and had them no longer."""
+        self._lost |= digests
+        self.records.drop_elsewhere(digests)
 
     # --- taking -----------------------------------------------------------------------------
 
@@ -107,10 +143,19 @@ class RemoteStore:
         if result is None:
             return None
         found = found_in(result, action.outputs)
-        text = found.contents or self._read(cache, *found.record)
+        text = self._contents(cache, found.record)
         if text is None:
             return None
+        if self.signing.trusted:
+            of = found.signature
+            self.signing.check(self._contents(cache, of) if of else None, key, text)
+        wanting = sum(self._absent(files_of(found.outputs.values())).values())
+        if wanting > shutil.disk_usage(self.store.root).free:  # a true one is refused where it runs
+            raise Wrong(f"a result of {wanting:,} bytes, for which the disk has no room")
         return record_of(found, text, key=key, name=action.name, step=action.step, parts=parts)
+
+    def _contents(self, cache: RemoteCache, file: Enclosed) -> bytes | None:
+        return file.contents or self._read(cache, file.digest, file.size)
 
     def _read(self, cache: RemoteCache, digest: Digest, size: int) -> bytes | None:
         with self.store.private() as folder:
@@ -183,31 +228,57 @@ class RemoteStore:
             self._shared = [upload for upload in self._shared if not upload.done()]
             self._shared.append(self._uploads.submit(self._share, record))
 
-    def _share(self, record: Record) -> None:
-        if not self._is_off:
-            self._tried(f"an upload of {record.name}", partial(self._upload, record))
+    def push(self, records: Iterable[Record]) -> Pushed:
+        """Share what was made before, now. What cannot be shared is told, and ends it."""
+        self._without = "what it has by now is not sent again the next time"
+        with ThreadPoolExecutor(UPLOADS) as pool:
+            sent = [files for files in pool.map(self._share, records) if files is not None]
+        digests = {digest: size for files in sent for digest, size in files.items()}
+        return Pushed(records=len(sent), files=len(digests), total_bytes=sum(digests.values()))
 
-    def _upload(self, record: Record) -> None:
+    def _share(self, record: Record) -> Files | None:
+        if self._is_off or not self._may_share():
+            return None
+        return self._tried(f"an upload of {record.name}", partial(self._upload, record))
+
+    def _may_share(self) -> bool:
+        """Where results are to be signed nothing is shared without: nobody would take it."""
+        trouble = self.signing.trouble()
+        if trouble is not None:
+            message = f"nothing is shared with the remote cache: {trouble.message}"
+            self._tell_once("not shared", message, trouble.facts, trouble.hint or self._without)
+        return trouble is None
+
+    def _upload(self, record: Record) -> Files | None:
+        """What of it the cache had not; None when it cannot be shared."""
         from qnnbuild.remote.result import asked, is_safe, result_of
 
         if not all(is_safe(path) for tree in record.outputs.values() for path in tree.files):
-            return  # whoever finds it would refuse it
+            return None  # whoever finds it would refuse it
         log = self._log(record.key)
-        result, text = result_of(record, log)
+        signature = self.signing.sign(record.key, record.to_json().encode())
+        result, text = result_of(record, log, signature)
         wanted = asked(record.key, record.step, tuple(record.outputs))
-        contents = [_in_memory(data) for data in (*wanted.parts, text, log) if data is not None]
+        more = (*wanted.parts, text, signature, log)
+        contents = [_in_memory(data) for data in more if data is not None]
+        elsewhere: dict[Digest, int] = {}
         for digest, size in files_of(record.outputs.values()):
-            # a damaged file under a good name would be damaged for everybody
-            if not self.store.whole(digest, size):
-                return
-            opened = partial(self._open, self.store.path(digest))
-            contents.append(Content(digest=digest, size=size, opened=opened))
+            if self.store.whole(digest, size):
+                opened = partial(self._open, self.store.path(digest))
+                contents.append(Content(digest=digest, size=size, opened=opened))
+            elif self.has(digest):  # a worker of a cluster made it and put it there
+                elsewhere[digest] = size
+            else:  # a damaged file under a good name would be damaged for everybody
+                return None
         cache = self._client()
-        missing = cache.missing({content.digest: content.size for content in contents})
+        missing = cache.missing({**elsewhere, **{c.digest: c.size for c in contents}})
+        if missing & elsewhere.keys():
+            return None
         sent = {content.digest: content for content in contents if content.digest in missing}
         cache.upload(sent.values())
         # last: who finds the result finds all that it promises
         cache.put_result(wanted.digest, len(wanted.action), result)
+        return {content.digest: content.size for content in sent.values()}
 
     def _open(self, path: Path) -> BinaryIO:
         return _Stoppable(path, self._stopped)
@@ -248,8 +319,8 @@ class RemoteStore:
     def _client(self) -> RemoteCache:
         with self._lock:
             if self._cache is None:
-                assert self._opened is not None
-                self._cache = self._opened()
+                assert self.opened is not None
+                self._cache = self.opened()
             return self._cache
 
     def _tried(self, what: str, do: Callable[[], T]) -> T | None:
@@ -262,7 +333,18 @@ class RemoteStore:
             self._leave(f"the remote cache is not used any more: {error.strerror or error}", ())
         except Wrong as wrong:
             self._mind(what, wrong)
+        except Unsigned as unsigned:
+            message = f"{what} in the remote cache is not signed by a key that is trusted"
+            facts = (("signed by", str(unsigned)),)
+            self._tell_once("unsigned", message, facts, UNSIGNED)
         return None
+
+    def _tell_once(self, what: str, message: str, facts: Facts, hint: str) -> None:
+        with self._lock:
+            if what in self._once:
+                return
+            self._once.add(what)
+        self._warn(message, facts, hint)
 
     def _mind(self, what: str, wrong: Wrong) -> None:
         with self._lock:
@@ -275,14 +357,14 @@ class RemoteStore:
         elif count >= ENOUGH:
             self._is_off = True
 
-    def _leave(self, message: str, facts: tuple[tuple[str, str], ...]) -> None:
+    def _leave(self, message: str, facts: Facts) -> None:
         with self._lock:
             if self._is_off:
                 return
             self._is_off = True
-        self._warn(message, facts, "the build goes on without it")
+        self._warn(message, facts, self._without)
 
-    def _warn(self, message: str, facts: tuple[tuple[str, str], ...], hint: str) -> None:
+    def _warn(self, message: str, facts: Facts, hint: str) -> None:
         url = self.settings.url if self.settings is not None else ""
         self._tell(
             Problem(message=message, facts=(("cache", url), *facts), hint=hint, severity="warning")

@@ -3,31 +3,60 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from qnnbuild.engine.builder import Builder
 from qnnbuild.engine.folder import REPORT
+from qnnbuild.engine.small_file import PAGE, read_small
 from qnnbuild.engine.standings import Standings
 from qnnbuild.engine.store import on_disk, place
+from qnnbuild.report.history import with_history
 from qnnbuild.report.report import Subject, digest_of, report
-from qnnbuild.report.told import as_json, with_kept
+from qnnbuild.report.told import REPORT_VERSION, as_json, with_kept
 
 HEAD_BYTES = 512
 _OF = re.compile(rb'<meta name="qnnbuild-report" content="([0-9a-f]{64})">')
 
 
-def told(subject: Subject, builder: Builder) -> dict[str, Any]:
-    """The report as plain data, with what the one before says of models that were not looked at."""
-    return _told(subject, Standings(builder), builder.folder.root / REPORT)
+def told(
+    subject: Subject, builder: Builder, since: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """The report as plain data, with what the one before says of models that were not looked at.
+
+    `since` is what another page tells, of the night before; without it that is in the page here.
+    """
+    return _told(subject, Standings(builder), builder.folder.root / REPORT, since)
+
+
+def told_by(path: Path) -> dict[str, Any] | None:
+    """What a page tells; None when there is none, or none that this version wrote."""
+    from qnnbuild.report.page import data_of
+
+    try:
+        found = data_of(read_small(path, PAGE).decode("utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return None
+    return found if found is not None and found.get("report_version") == REPORT_VERSION else None
 
 
 def write(told: dict[str, Any], path: Path) -> None:
     """Make the page; whoever has the old one open keeps it whole."""
+    with on_disk("the report cannot be written"):
+        place(path, _page(told))
+
+
+def write_here(told: dict[str, Any], builder: Builder) -> None:
+    """Make the page below build/."""
+    with on_disk("the report cannot be written"):
+        builder.folder.place_end(REPORT, _page(told))
+
+
+def _page(told: dict[str, Any]) -> bytes:
     from qnnbuild.report.page import page
 
-    with on_disk("the report cannot be written"):
-        place(path, page(told).encode())
+    return page(told).encode(errors="replace")  # there may be halves of characters
 
 
 def refresh(subject: Subject, builder: Builder) -> bool:
@@ -41,13 +70,16 @@ def refresh(subject: Subject, builder: Builder) -> bool:
         return False
     if _tells_of(path) == digest_of(subject, known):
         return False
-    write(_told(subject, known, path), path)
+    write_here(_told(subject, known, path), builder)
     return True
 
 
-def _told(subject: Subject, known: Standings, before: Path) -> dict[str, Any]:
-    found = as_json(report(subject, known))
-    return with_kept(found, _before(before) if subject.unseen else None, subject.unseen)
+def _told(
+    subject: Subject, known: Standings, path: Path, since: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    before = told_by(path)
+    found = with_kept(as_json(report(subject, known)), before, subject.unseen)
+    return with_history(found, since or before, apart=since is not None)
 
 
 def _tells_of(path: Path) -> str | None:
@@ -57,12 +89,3 @@ def _tells_of(path: Path) -> str | None:
     except OSError:
         return None
     return found.group(1).decode() if found else None
-
-
-def _before(path: Path) -> dict[str, Any] | None:
-    from qnnbuild.report.page import data_of
-
-    try:
-        return data_of(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):  # none, or not ours: what it said of other models is lost
-        return None

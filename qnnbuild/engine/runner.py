@@ -11,15 +11,21 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from qnnbuild.actions.action import Action, SourceOnnx
 from qnnbuild.actions.record import Record, Tree
 from qnnbuild.digest import Digest, Json
+from qnnbuild.engine.build_time import Cancelled
 from qnnbuild.engine.store import Store
-from qnnbuild.engine.workers import Ended, Lost, NotStarted, Workers
+from qnnbuild.engine.turns import Turns
+from qnnbuild.engine.workers import Ended, Going, Lost, NotStarted, Workers
 from qnnbuild.errors import BY_EXIT_CODE, QnnbuildError, Span, StoreError, ToolError
+
+if TYPE_CHECKING:
+    from qnnbuild.engine.admission import Turn
 
 LAST_LINES = 12
 """How many lines of the log an error shows; the log itself is kept whole."""
@@ -33,18 +39,13 @@ BY_HAND = "by hand"
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
-class Cancelled(QnnbuildError):
-    """The user stopped the build; nothing is wrong with the action."""
-
-    exit_code = 130
-
-
 @dataclass(frozen=True, kw_only=True)
 class Made:
     outputs: Mapping[str, Tree]
     warnings: tuple[str, ...]
     seconds: float
     peak_bytes: int
+    worker: str = ""  # of a cluster, by the name that Dask knows it by
 
     def record(self, action: Action, key: Digest, parts: Mapping[str, Json]) -> Record:
         return Record(
@@ -60,37 +61,110 @@ class Made:
         )
 
 
-Stage = Callable[[Path], None]
-"""Fills the folder of one input."""
+@dataclass(frozen=True, kw_only=True)
+class Stage:
+    """One input: which files it has, and what fills its folder with them."""
+
+    tree: Tree
+    fill: Callable[[Path], None]
+
+    def __call__(self, folder: Path) -> None:
+        self.fill(folder)
 
 
-class Runner:
-    def __init__(self, store: Store, workers: Workers, outside: Mapping[str, str]) -> None:
-        self.store = store
-        self.workers = workers
-        self.outside = outside  # the build's own environment, for what an action lets through
-        self.cancelled = False
+class Executor(Protocol):
+    """What runs actions: this machine, or others. All of it is safe between threads."""
+
+    cancelled: bool
 
     def run(self, action: Action, key: Digest, stages: Mapping[str, Stage]) -> Made:
         """Raises what the action's own code says went wrong, or ToolError with the log's end."""
+        ...
+
+    def ready(self) -> int | None:
+        """Have what running needs; how many actions run at once, where it is not ours to say."""
+        ...
+
+    def reaches(self, tree: Tree, /) -> bool:
+        """Whether inputs need not be brought into the store of this machine first."""
+        ...
+
+    def cancel(self) -> None:
+        """End everything that runs, for good. Callable from a signal handler."""
+        ...
+
+    def close(self) -> None:
+        """Give back what it holds; a later run takes it again."""
+        ...
+
+
+class Runner:
+    """The executor that is this machine."""
+
+    def __init__(
+        self,
+        store: Store,
+        workers: Workers,
+        outside: Mapping[str, str],
+        turns: Turns | None = None,
+    ) -> None:
+        self.store = store
+        self.workers = workers
+        self.turns = turns or Turns(server=lambda: workers.pid)
+        self.outside = outside  # the build's own environment, for what an action lets through
+        self.cancelled = False
+        self._going: set[Going] = set()
+
+    def run(self, action: Action, key: Digest, stages: Mapping[str, Stage]) -> Made:
+        """Raises what the action's own code says went wrong, or ToolError with the log's end.
+
+        Waits until there is memory for it.
+        """
+        input_bytes = sum(stage.tree.size for stage in stages.values())
+        tried = partial(self._tried, action, key, stages)
+        return self.turns.run(action, input_bytes, tried, partial(self._may_start, action))
+
+    def _tried(self, action: Action, key: Digest, stages: Mapping[str, Stage], turn: Turn) -> Made:
         try:
-            return self._once(action, key, stages)
+            return self._once(action, key, stages, turn)
         except NotStarted:
             raise
         except Lost:  # what ended the server may be another action's doing
-            return self._once(action, key, stages)
+            return self._once(action, key, stages, turn)
 
-    def _once(self, action: Action, key: Digest, stages: Mapping[str, Stage]) -> Made:
+    def ready(self) -> int | None:
+        return None
+
+    def reaches(self, _: Tree) -> bool:
+        return False
+
+    def cancel(self) -> None:
+        self.cancelled = True
+        self.workers.cancel()
+
+    def stop(self) -> None:
+        """End what this runner runs, for good; others that have the same workers go on."""
+        self.cancelled = True
+        for going in tuple(self._going):
+            going.stop()
+
+    def close(self) -> None:
+        self.workers.close()
+
+    def _once(self, action: Action, key: Digest, stages: Mapping[str, Stage], turn: Turn) -> Made:
         log = self.store.log(key)
         log.parent.mkdir(exist_ok=True)
         log.write_text("")
         began = time.monotonic()
         with self.store.private() as folder:
             self._fill(folder, action, stages)
-            ended = self._start(action, folder, log)
+            ended = self._start(action, folder, log, turn.going)
             said = _said(folder)
             self._stop_here(action)
-            self._judge(action, ended, said, log)
+            try:
+                self._judge(action, ended, said, log)
+            except QnnbuildError as error:
+                raise self.turns.what_it_was(error, turn, ended) from error
             outputs = {name: self._keep(action, folder, name, log) for name in action.outputs}
         return Made(
             outputs=outputs,
@@ -108,23 +182,31 @@ class Runner:
         for name in action.outputs:
             (folder / "out" / name).mkdir()
 
-    def _start(self, action: Action, folder: Path, log: Path) -> Ended:
-        self._stop_here(action)
+    def _start(self, action: Action, folder: Path, log: Path, going: Going) -> Ended:
+        self._going.add(going)
         try:
+            self._stop_here(action)
             return self.workers.run(
                 folder=folder,
                 log=log,
-                deadline_s=action.deadline_s,
+                deadline_s=self.turns.build_time.cut(action.deadline_s),
                 env={"TMPDIR": "tmp", **self._let_through(action), **action.env},
                 call=action.call,
                 argv=[_filled(word, action) for word in action.argv],
                 params=action.params,
                 inputs=list(action.inputs),
                 outputs=action.outputs,
+                going=going,
             )
         except Lost:
             self._stop_here(action)
             raise
+        finally:
+            self._going.discard(going)
+
+    def _may_start(self, action: Action) -> None:
+        self._stop_here(action)
+        self.turns.build_time.check()
 
     def _stop_here(self, action: Action) -> None:
         if self.cancelled:
@@ -258,8 +340,6 @@ def _filled(word: str, action: Action) -> str:
 
 
 def _signal_hint(ended: Ended) -> str | None:
-    if ended.signal == 9:
-        return "the kernel ends what uses too much memory: `dmesg` tells; try `doit -n 1`"
     if ended.signal in (6, 11):
         return "the tool crashed; its last words are in the log"
     return None

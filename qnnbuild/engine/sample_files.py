@@ -6,6 +6,8 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from qnnbuild.engine.input_sizes import MOST, SAMPLES
+from qnnbuild.engine.small_file import NotSmall, read_small
 from qnnbuild.formats.format_error import FormatError
 from qnnbuild.formats.input_list import LIST, beside, read_input_list
 
@@ -21,9 +23,9 @@ def followed(root: Path, files: Mapping[str, Path]) -> dict[str, Path]:
         if path.suffix.lower() != LIST:
             continue
         try:
-            lines = read_input_list(path.read_bytes())
+            lines = read_input_list(read_small(path, MOST[SAMPLES]))
             named = [beside(name, file, line.number) for line in lines for _, file in line.files]
-        except (FormatError, OSError):
+        except (FormatError, NotSmall, OSError):
             continue
         found.update({file: root / file for file in named if os.path.isfile(root / file)})
     return found

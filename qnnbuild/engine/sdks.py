@@ -19,6 +19,7 @@ from qnnbuild.digest import Json, digest_json
 from qnnbuild.engine.python_packages import packages, watched
 from qnnbuild.engine.sdk_parts import PARTS, Part
 from qnnbuild.engine.stats import Stats
+from qnnbuild.engine.trust import TRUSTED, Trust
 from qnnbuild.errors import ToolError
 from qnnbuild.formats.format_error import FormatError
 from qnnbuild.formats.sdk_yaml import same_version, sdk_version
@@ -67,11 +68,13 @@ class Sdks:
         top: Path,
         stats: Stats,
         environ: Mapping[str, str] = os.environ,
+        trust: Trust = TRUSTED,
     ) -> None:
         self.declared = declared
         self.top = top
         self.stats = stats
         self.environ = environ
+        self.trust = trust
 
     def variables(self) -> dict[str, str]:
         """For actions, where each SDK is. One that is not there fails where it is measured."""
@@ -166,7 +169,7 @@ class Sdks:
             raise self._error(
                 sdk,
                 "there is no such folder",
-                (("root", str(root)),),
+                (("root", sdk.root),),
                 "root: the folder that has sdk.yaml, bin and lib in it",
             )
         return root
@@ -174,10 +177,9 @@ class Sdks:
     def cross(self, name: str, system: str) -> dict[str, Path]:
         """The folders of a compiler for the system, by the variables that the SDK knows."""
         sdk = self.declared[name]
-        folders = {
-            variable: self._path(sdk, path) for variable, path in sdk.cross.get(system, {}).items()
-        }
-        missing = [str(folder) for folder in folders.values() if not folder.is_dir()]
+        declared = sdk.cross.get(system, {})
+        folders = {variable: self._path(sdk, path) for variable, path in declared.items()}
+        missing = [declared[name] for name, folder in folders.items() if not folder.is_dir()]
         if missing or not folders:
             raise self._error(
                 sdk,
@@ -216,7 +218,7 @@ class Sdks:
             raise self._error(
                 sdk,
                 "there is no such folder",
-                (("ndk", str(ndk)),),
+                (("ndk", sdk.ndk or "not declared"),),
                 "ndk: the folder that has source.properties and ndk-build in it",
             )
         return ndk
@@ -229,7 +231,7 @@ class Sdks:
             raise self._error(
                 sdk,
                 "there is no Hexagon SDK for it",
-                (("hexagon", str(root) if sdk.hexagon else "not declared"),),
+                (("hexagon", sdk.hexagon or "not declared"),),
                 "hexagon: the folder that has tools/HEXAGON_Tools in it",
             )
         return root
@@ -330,16 +332,24 @@ class Sdks:
         if path is None or not path.is_file():
             raise self._error(
                 sdk,
-                f"its Python '{written}' is not on this machine",
+                f"its Python '{sdk.python}' is not on this machine",
                 hint="python: a Python 3.10 with the packages that the SDK's "
                 "check-python-dependency lists",
             )
         return path
 
     def _path(self, sdk: Sdk, written: str) -> Path:
-        return self.top / Path(self._filled(sdk, written)).expanduser()
+        path = self.top / Path(self._filled(sdk, written)).expanduser()
+        if not self.trust.given and path.resolve().is_relative_to(self.top.resolve()):
+            raise self.trust.refused(
+                f"the toolchain {sdk.name} would run programs of this repo, which is not trusted",
+                sdk.span,
+                written=written,
+            )
+        return path
 
     def _filled(self, sdk: Sdk, written: str) -> str:
+        """Errors tell what was written: a variable may hold what no log is to show."""
         for name in VARIABLE.findall(written):
             if not self.environ.get(name):
                 raise self._error(

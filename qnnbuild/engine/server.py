@@ -1,9 +1,9 @@
-"""The warm server: one process that has imported everything, and children forked from it.
+"""The warm server: one process that imports for all actions, and children forked from it.
 
 Three processes, for the sake of equal bytes. The *keeper* speaks with the builds, enforces
-deadlines and reaps; it imports nothing heavy. The *mould* has imported the warm modules and does
-nothing but fork, so that its memory is the same for each child. A *child* reads one request,
-does it in its own process group and ends.
+deadlines and reaps; it imports nothing heavy. The *mould* imports what actions call, once for all
+of them, and does nothing else but fork. A *child* reads one request, does it in its own process
+group and ends.
 
 All of them run without address randomisation and with one fixed environment: some compilers
 leave parts of pointers in the padding of what they write (facts: of 21 models 3 did).
@@ -33,6 +33,8 @@ from qnnbuild.work.run import Run, WorkError
 ADDR_NO_RANDOMIZE, ASK = 0x0040000, 0xFFFFFFFF  # <sys/personality.h>
 PR_SET_CHILD_SUBREAPER = 36  # <sys/prctl.h>
 PR_SET_PDEATHSIG = 1
+NAME = 1024
+"""Bytes of a module's name; a longer one is none that could be imported before."""
 
 Request = dict[str, Any]
 
@@ -77,25 +79,32 @@ def _line(connection: socket.socket) -> Request:
     return found
 
 
+def _function(entry: str) -> Any:
+    """Of "package.module:function"."""
+    module, _, function = entry.partition(":")
+    return getattr(__import__(module, fromlist=[function]), function)
+
+
 # --- the mould ------------------------------------------------------------------------------
 
 
-def _mould(keeper: socket.socket, warm: list[str], pressed: int) -> None:
+def _mould(keeper: socket.socket, warm: str, pressed: int) -> None:
     libc = ctypes.CDLL(None)
     libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     keeper_pid = os.getppid()
     try:
-        for entry in warm:
-            module, _, function = entry.partition(":")
-            getattr(__import__(module, fromlist=[function]), function)()
+        load = _function(warm) if warm else None
     except BaseException:  # noqa: BLE001 - whatever it was, the build tells it
         keeper.send(traceback.format_exc().encode()[-8000:])
         os._exit(1)
     keeper.send(b"warm")
     while True:
-        _, descriptors, _, _ = socket.recv_fds(keeper, 1, 1)
+        module, descriptors, _, _ = socket.recv_fds(keeper, NAME, 1)
         if not descriptors:
             os._exit(0)
+        if load is not None and module:
+            with suppress(Exception):  # the child does it again, and has a log to tell it
+                load(module.decode())
         with suppress(OSError):  # no room for a process: the keeper sees the socket's end closed
             # fork twice: the keeper becomes the child's parent and can wait for it
             between = os.fork()
@@ -177,8 +186,7 @@ def _program(request: Request) -> int:
 
 
 def _python(request: Request) -> int:
-    module, _, function = request["call"].partition(":")
-    work = getattr(__import__(module, fromlist=[function]), function)
+    work = _function(request["call"])
     run = Run(
         params=request["params"],
         inputs={name: Path("in", name) for name in request["inputs"]},
@@ -267,7 +275,10 @@ class Keeper:
         self._send({"ready": said == b"warm", "why": said.decode(errors="replace")})
 
     def _read(self) -> None:
-        data = self.builds.recv(1 << 16)
+        try:
+            data = self.builds.recv(1 << 16)
+        except ConnectionResetError:
+            data = b""  # it was killed and had not read all that it was told
         if not data:
             self.end()
         *lines, self.unread = (self.unread + data).split(b"\n")
@@ -279,7 +290,8 @@ class Keeper:
         ours, theirs = socket.socketpair()
         with ours, theirs:
             try:
-                socket.send_fds(self.mould, [b"x"], [theirs.fileno()])
+                module = (request["call"] or "-").partition(":")[0]
+                socket.send_fds(self.mould, [module.encode()[:NAME]], [theirs.fileno()])
             except OSError:
                 self._send({"number": request["number"], "lost": "the warm process is gone"})
                 return

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from qnnbuild.digest import Digest
 from qnnbuild.engine.builder import Builder
 from qnnbuild.engine.failures import told_of
+from qnnbuild.engine.last_run import last_run
 from qnnbuild.engine.runner import last_lines
-from qnnbuild.engine.state import Current, Waits
-from qnnbuild.errors import QnnbuildError
-from qnnbuild.report.standing import Failure, Standing
+from qnnbuild.engine.state import Current, State, Waits
+from qnnbuild.errors import QnnbuildError, StoreError
+from qnnbuild.report.standing import Failure, LastRun, Standing
 
 LAST_LINES = "last lines"
 """The fact of a tool's failure that is told apart."""
@@ -21,10 +24,11 @@ LEFT_OUT = (LAST_LINES, "log", "action")
 
 
 class Standings:
-    """Each asked for once: a report is a look at one moment."""
+    """Each asked for once: a report is a look at one moment. `state` is the builder's own."""
 
-    def __init__(self, builder: Builder) -> None:
+    def __init__(self, builder: Builder, state: Callable[[str], State] | None = None) -> None:
         self.builder = builder
+        self._state = state or builder.state
         self._known: dict[str, Standing] = {}
         self._read: dict[Digest, Any] = {}
 
@@ -43,9 +47,18 @@ class Standings:
         if digest not in self._read:
             if not self.builder.remote.bring([(digest, size)]):
                 return None
-            text = self.builder.store.path(digest).read_text(encoding="utf-8")
-            self._read[digest] = json.loads(text)
+            try:
+                self._read[digest] = json.loads(self.builder.store.read(digest))
+            except StoreError:  # damaged just now: the next build makes it again and tells of it
+                return None
         return self._read[digest]
+
+    def last_run(self) -> LastRun | None:
+        return self._last_run
+
+    @cached_property
+    def _last_run(self) -> LastRun | None:
+        return last_run(self.builder.inputs.root)
 
     def _standing(self, name: str) -> Standing:
         # what waits for something that failed was not looked at: its own state says nothing new
@@ -57,7 +70,7 @@ class Standings:
         if waits:
             return Standing(kind="waits", why=(f"for {', '.join(waits)}",))
         try:
-            state = self.builder.state(name)
+            state = self._state(name)
         except QnnbuildError as error:
             return Standing(kind="failed", failure=_failure(told_of(error), None, ()))
         if isinstance(state, Current):

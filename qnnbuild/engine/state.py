@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
 from qnnbuild.actions.record import Record
 from qnnbuild.digest import Digest
+from qnnbuild.errors import QnnbuildError, StoreError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +33,19 @@ class Waits:
 
 State = Current | Stale | Waits
 
+
+class NotCurrent(StoreError):
+    """It was asked for what an action made, and there is nothing, or nothing any more."""
+
+
+def has_work(state: Callable[[str], State], names: Iterable[str]) -> bool:
+    """Whether one of these actions is not current, or its sources are wrong."""
+    try:
+        return not all(isinstance(state(name), Current) for name in names)
+    except QnnbuildError:
+        return True
+
+
 How = Literal["made", "fetched", "reused", "cut off", "restored"]
 
 
@@ -46,3 +61,4 @@ class Outcome:
     record: Record
     seconds: float = 0.0
     saved_s: float = 0.0
+    worker: str = ""  # of a cluster, where it ran; empty for this machine

@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import os
 import shutil
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 from uuid import uuid4
 
-from qnnbuild.digest import Digest, digest_file
+from qnnbuild.digest import Digest, digest_bytes, digest_file
 from qnnbuild.engine.stats import Stats
 from qnnbuild.errors import StoreError
 
 FICLONE = 0x40049409
 """Linux's ioctl for a copy that shares its blocks until one side is written (btrfs, XFS)."""
+
+AT_ONCE = 4 << 20
+"""Bytes that are read and written at once."""
+
+
+class Gone(Exception):
+    """An artifact is not in the store, though a moment ago it seemed to be."""
 
 
 class Store:
@@ -38,6 +47,11 @@ class Store:
                     facts=[("store", str(root))],
                     hint="give another folder with QNNBUILD_STORE or `store:` in qnnbuild.yaml",
                 ) from error
+
+    @property
+    def exists(self) -> bool:
+        """Whether anybody has built here."""
+        return (self.root / "locks").is_dir()
 
     def path(self, digest: Digest) -> Path:
         return self.root / "artifacts" / digest[:2] / digest
@@ -89,30 +103,48 @@ class Store:
         It is first moved aside: who adds it then puts a new one in its place, and who touched
         it just before is seen by the time of the file.
         """
-        path, aside = self.path(digest), self.root / "tmp" / f"{digest}.gone"
+        path = self.path(digest)
         try:
             if os.lstat(path).st_mtime_ns >= before_ns:
                 return 0
-            os.replace(path, aside)
+            with self.private() as folder:  # a collection that is killed leaves it to a sweep
+                aside = folder / digest
+                os.replace(path, aside)
+                found = os.lstat(aside)
+                if found.st_mtime_ns >= before_ns and not path.exists():
+                    os.replace(aside, path)
+                    return 0
         except FileNotFoundError:
             return 0
-        found = os.lstat(aside)
-        if found.st_mtime_ns >= before_ns and not path.exists():
-            os.replace(aside, path)
-            return 0
-        aside.unlink()
         return found.st_size
 
-    def copy(self, digest: Digest, to: Path) -> None:
-        """A private copy that its owner may write to."""
-        try:
-            copy_file(self.path(digest), to)
-        except FileNotFoundError as error:
+    def read(self, digest: Digest) -> bytes:
+        """An artifact's own bytes. Raises StoreError when they are gone or others."""
+        data = self.path(digest).read_bytes() if self.path(digest).exists() else b""
+        if digest_bytes(data) != digest:
+            remove(self.path(digest))
             raise StoreError(
-                "an artifact went from the store while it was needed",
+                "an artifact in the store is damaged or gone",
                 facts=[("artifact", str(self.path(digest)))],
                 hint="run the build again: what is missing is made again",
-            ) from error
+            )
+        return data
+
+    def copy(self, digest: Digest, to: Path) -> None:
+        """A private copy that its owner may write to.
+
+        Raises Gone when there is no such artifact. What is copied is read: a disk changes bytes
+        without a time stamp, and an artifact whose bytes are others is dropped.
+        """
+        path = self.path(digest)
+        try:
+            found = copy_and_digest(path, to)
+        except FileNotFoundError as error:
+            raise Gone(f"{path} is gone") from error
+        if found != digest:
+            to.unlink()
+            remove(path)
+            raise Gone(f"{path} was damaged")
 
     @contextmanager
     def private(self) -> Iterator[Path]:
@@ -132,13 +164,9 @@ class Store:
     def sweep(self) -> None:
         """Remove what runs that were killed left behind; what a living run holds stays."""
         for path in (self.root / "tmp").glob("*.lock"):
-            try:
-                with path.open("r+") as lock:
-                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    remove(path.with_suffix(""))
-                    path.unlink(missing_ok=True)
-            except (BlockingIOError, FileNotFoundError, PermissionError):
-                continue  # it lives, somebody else swept it, or it is another user's
+            _sweep(path, path.with_suffix(""))
+        for path in (self.root / "locks").glob("*"):
+            _sweep(path)
 
     @contextmanager
     def locked(self, key: Digest, waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
@@ -165,6 +193,20 @@ def _held(path: Path, waiting: Callable[[], None] = lambda: None) -> Iterator[No
                 return
 
 
+def _sweep(lock: Path, *guarded: Path) -> None:
+    """Remove a lock that nobody holds, after what it guards."""
+    try:
+        with lock.open("r+") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if not _is_at(file.fileno(), lock):
+                return  # it is somebody else's by now
+            for path in guarded:
+                remove(path)
+            lock.unlink(missing_ok=True)
+    except (BlockingIOError, FileNotFoundError, PermissionError):
+        return  # it lives, somebody else swept it, or it is another user's
+
+
 def _lock(descriptor: int, waiting: Callable[[], None]) -> None:
     while True:
         try:
@@ -188,10 +230,41 @@ def _is_at(descriptor: int, path: Path) -> bool:
 def copy_file(source: Path, to: Path) -> None:
     """Copy contents, sharing blocks where the file system can; mode 0644, a fresh file."""
     with source.open("rb") as read, to.open("xb") as write:
-        try:
-            fcntl.ioctl(write.fileno(), FICLONE, read.fileno())
-        except OSError:  # most file systems cannot; a plain copy is always right
-            shutil.copyfileobj(read, write, 1 << 20)
+        if not _share_blocks(read, write):
+            shutil.copyfileobj(read, write, AT_ONCE)
+
+
+def copy_and_digest(source: Path, to: Path) -> Digest:
+    """Copy like `copy_file`; the digest of the very bytes that were written."""
+    with source.open("rb") as read, to.open("xb") as write:
+        if _share_blocks(read, write):
+            return digest_file(to)
+        return _written(read, write)
+
+
+def _share_blocks(read: IO[bytes], write: IO[bytes]) -> bool:
+    try:
+        fcntl.ioctl(write.fileno(), FICLONE, read.fileno())
+    except OSError:  # most file systems cannot; a plain copy is always right
+        return False
+    return True
+
+
+def _written(read: IO[bytes], write: IO[bytes]) -> Digest:
+    """Write all that is read; of a large file the digest grows in a thread beside that."""
+    found = hashlib.sha256()
+    part = read.read(AT_ONCE)
+    if len(part) < AT_ONCE:
+        write.write(part)
+        found.update(part)
+        return found.hexdigest()
+    with ThreadPoolExecutor(1) as beside:
+        while part:
+            growing = beside.submit(found.update, part)
+            write.write(part)
+            part = read.read(AT_ONCE)
+            growing.result()  # no more than two parts are in memory
+    return found.hexdigest()
 
 
 @contextmanager

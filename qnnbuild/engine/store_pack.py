@@ -28,6 +28,7 @@ from qnnbuild.engine.records import Records
 from qnnbuild.engine.store import Store, on_disk
 from qnnbuild.engine.store_check import room_left
 from qnnbuild.errors import StoreError
+from qnnbuild.formats.bounded_tar import open_tar
 
 ABOUT = "qnnbuild-store.json"
 PACK_FORMAT = 1
@@ -35,6 +36,8 @@ MEMBER = re.compile(r"(artifacts|records)/([0-9a-f]{64})(\.json)?")
 LARGEST_RECORD = 64 << 20
 RESERVE = 1 << 30
 """So many bytes stay free on the disk."""
+
+BROKEN = (tarfile.TarError, gzip.BadGzipFile, zlib.error, lzma.LZMAError)
 
 COMPRESSED = {".gz": "gz", ".tgz": "gz", ".xz": "xz", ".bz2": "bz2"}
 
@@ -111,9 +114,9 @@ def unpack(store: Store, records: Records, source: Path) -> Packed:
     with on_disk(f"{source.name} cannot be read"), store.private() as folder:
         taking = _Taking(store=store, records=records, source=source, folder=folder)
         try:
-            with tarfile.open(source, "r:*") as archive:
+            with open_tar(source) as archive:
                 taking.all_of(archive)
-        except (tarfile.TarError, EOFError, ValueError, zlib.error, lzma.LZMAError) as error:
+        except (*BROKEN, EOFError, ValueError, OverflowError) as error:
             raise taking.bad(f"it is damaged: {error}") from error
     return taking.told
 

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -53,8 +53,77 @@ class Ended:
     cpu_s: float
 
 
+def end_group(group: int) -> None:
+    """Kill a run with all that it started, if it has begun and not ended by itself.
+
+    To the kernel group 0 is the caller's own, and 1 every process that there is.
+    """
+    if group > 1:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(group, signal.SIGKILL)
+
+
+class Going:
+    """What somebody else than the run's own thread needs to look at a run, or to stop it."""
+
+    def __init__(self) -> None:
+        self.pid = 0  # of its process group; 0 until it has begun
+        self.was_stopped = False
+
+    def begin(self, group: int) -> None:
+        self.pid = group
+        if self.was_stopped:
+            self.stop()
+
+    def stop(self) -> None:
+        """End the run with all that it started, now or as soon as it has begun."""
+        self.was_stopped = True
+        end_group(self.pid)
+
+
 class Lost(ToolError):
     """The server died; nothing can be said about the action."""
+
+
+@dataclass(eq=False, kw_only=True)
+class Connection:
+    """The wire to one server, and what runs there: nothing of it is the next server's."""
+
+    socket: socket.socket
+    answers: Any
+    waiting: dict[int, Future[Ended]] = field(default_factory=dict)
+    going: dict[int, Going] = field(default_factory=dict)
+    groups: dict[int, int] = field(default_factory=dict)  # the process groups of what runs
+
+    def hear(self) -> None:
+        """Hand out answers until there are no more."""
+        for line in self.answers:
+            answer = _answer(line)
+            number = answer.pop("number", 0)
+            if "group" in answer:
+                self.groups[number] = answer["group"]
+                self.going[number].begin(answer["group"])
+                continue
+            self.groups.pop(number, None)
+            self.going.pop(number, Going()).pid = 0  # the number may be another process's soon
+            if number not in self.waiting:
+                continue
+            # out of `waiting` last: what makes no sense must not leave anybody there for ever
+            said = Lost(answer["lost"]) if "lost" in answer else Ended(**answer)
+            future = self.waiting.pop(number)
+            if isinstance(said, Lost):
+                future.set_exception(said)
+            else:
+                future.set_result(said)
+
+    def lose(self) -> None:
+        """End what runs there; who waits for it hears that it is lost."""
+        while self.groups:
+            _, group = self.groups.popitem()
+            end_group(group)
+        while self.waiting:
+            _, future = self.waiting.popitem()
+            future.set_exception(Lost("the server that runs actions has died"))
 
 
 class NotStarted(Lost):
@@ -62,17 +131,16 @@ class NotStarted(Lost):
 
 
 class Workers:
-    """`warm` are "module:function" entries that the server calls once before it forks."""
+    """`warm` is a "module:function" that the server calls with the module of each action's call
+    before it forks the action's child."""
 
-    def __init__(self, warm: Sequence[str] = (), path: Sequence[str] = ()) -> None:
-        self.warm = tuple(warm)
+    def __init__(self, warm: str = "", path: Sequence[str] = ()) -> None:
+        self.warm = warm
         self.path = tuple(path) or tuple(os.path.abspath(p or ".") for p in sys.path)
         self._lock = threading.Lock()
-        self._waiting: dict[int, Future[Ended]] = {}
-        self._groups: dict[int, int] = {}  # the process groups of what runs
         self._cancelled = False
         self._numbers = iter(range(1, 1 << 62))
-        self._socket: socket.socket | None = None
+        self._connection: Connection | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._listener: threading.Thread | None = None
 
@@ -88,6 +156,7 @@ class Workers:
         params: Mapping[str, Json] | None = None,
         inputs: Sequence[str] = (),
         outputs: Sequence[str] = (),
+        going: Going | None = None,
     ) -> Ended:
         """Do one request and wait for its end. Raises Lost when the server is gone."""
         request = {
@@ -106,13 +175,21 @@ class Workers:
         with self._lock:
             connection = self._started()
             number = next(self._numbers)
-            self._waiting[number] = future
+            connection.waiting[number] = future
+            connection.going[number] = going or Going()
             try:
-                connection.sendall(json.dumps({**request, "number": number}).encode() + b"\n")
+                line = json.dumps({**request, "number": number}).encode() + b"\n"
+                connection.socket.sendall(line)
             except OSError:
-                self._waiting.pop(number, None)
+                connection.waiting.pop(number, None)
                 raise Lost("the server that runs actions has died") from None
         return future.result()
+
+    @property
+    def pid(self) -> int:
+        """Of the server, whose children do all work; 0 before the first run."""
+        process = self._process
+        return process.pid if process is not None else 0
 
     def cancel(self) -> None:
         """End everything that runs, for good. Callable from a signal handler: it takes no lock."""
@@ -128,17 +205,17 @@ class Workers:
         """End the server, and with it everything that still runs."""
         with self._lock:
             process, self._process = self._process, None
-            if self._socket is not None:
+            if self._connection is not None:
                 with suppress(OSError):  # it died just now
-                    self._socket.shutdown(socket.SHUT_RDWR)
+                    self._connection.socket.shutdown(socket.SHUT_RDWR)
         if self._listener is not None:
             self._listener.join()
         if process is not None:
             process.wait()
 
-    def _started(self) -> socket.socket:
-        if self._socket is not None:
-            return self._socket
+    def _started(self) -> Connection:
+        if self._connection is not None:
+            return self._connection
         if self._process is not None:
             self._process.wait()  # it has died; what is left of it is its exit code
         ours, theirs = socket.socketpair()
@@ -170,38 +247,19 @@ class Workers:
                 facts=[("it said", (first.get("why", "").strip().splitlines() or ["nothing"])[-1])],
                 hint="qnnbuild doctor",
             )
-        self._socket = ours
-        self._listener = threading.Thread(target=self._listen, args=(ours, answers), daemon=True)
+        connection = self._connection = Connection(socket=ours, answers=answers)
+        self._listener = threading.Thread(target=self._listen, args=(connection,), daemon=True)
         self._listener.start()
-        return ours
+        return connection
 
-    def _listen(self, connection: socket.socket, answers: Any) -> None:
-        with connection, answers, suppress(ConnectionError):  # an end like any other
-            self._hear(answers)
-        self._socket = None
-        while self._groups:
-            _, group = self._groups.popitem()
-            with suppress(ProcessLookupError, PermissionError):  # it ended with the server
-                os.killpg(group, signal.SIGKILL)
-        while self._waiting:
-            _, future = self._waiting.popitem()
-            future.set_exception(Lost("the server that runs actions has died"))
-
-    def _hear(self, answers: Any) -> None:
-        for line in answers:
-            answer = _answer(line)
-            number = answer.pop("number", 0)
-            if "group" in answer:
-                self._groups[number] = answer["group"]
-                continue
-            self._groups.pop(number, None)
-            future = self._waiting.pop(number, None)
-            if future is None:
-                continue
-            if "lost" in answer:
-                future.set_exception(Lost(answer["lost"]))
-            else:
-                future.set_result(Ended(**answer))
+    def _listen(self, connection: Connection) -> None:
+        try:
+            with connection.socket, connection.answers, suppress(ConnectionError):  # as any end
+                connection.hear()
+        finally:
+            if self._connection is connection:
+                self._connection = None
+            connection.lose()
 
 
 def _answer(line: bytes) -> dict[str, Any]:

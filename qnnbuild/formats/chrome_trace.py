@@ -45,7 +45,7 @@ def read_chrome_trace(data: bytes | memoryview) -> ChromeTraceFacts:
         return _facts(list(_ran(events)), _names(events), len(data))
     except FormatError:
         raise
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError):
         raise FormatError("no Chrome trace: it is no JSON with whole traceEvents") from None
 
 

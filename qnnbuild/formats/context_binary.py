@@ -216,11 +216,13 @@ def _dotted(version: tuple[int, int, int]) -> str:
 
 
 def _whole(text: str | None) -> int | None:
-    return int(text) if text is not None and text.isascii() and text.isdigit() else None
+    """A number of no more digits than 64 bits have."""
+    digits = text[:20] if text is not None else ""
+    return int(digits) if digits.isascii() and digits.isdigit() else None
 
 
 def _megabytes(text: str | None) -> float | None:
-    size = _whole(text[:20] if text else text)
+    size = _whole(text)
     if size is None:
         return None
     return size >> 20 if size % (1 << 20) == 0 else size / (1 << 20)

@@ -52,11 +52,18 @@ def read_context_json(text: str) -> ReadContext:
     """Raises FormatError when it is nothing that the utility writes."""
     try:
         top = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise FormatError(f"no JSON: {error}") from None
     info = _inner(top)
     if "buildId" not in info:
         raise FormatError("no buildId in it")
+    try:
+        return _context(info)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise FormatError(f"a number is none: {error}") from None
+
+
+def _context(info: Mapping[str, Any]) -> ReadContext:
     meta = _inner(info.get("contextMetadata"))
     plain = {str(key).replace(" ", "").casefold(): value for key, value in meta.items()}
     return ReadContext(

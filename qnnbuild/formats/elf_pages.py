@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import io
-
-from elftools.common.exceptions import ELFError
-from elftools.construct import ConstructError
-from elftools.elf.elffile import ELFFile
-
+from qnnbuild.formats.elf_file import DAMAGED, open_elf
 from qnnbuild.formats.format_error import FormatError
 
 
 def page_bytes(data: bytes) -> int:
     """The largest page: the smallest alignment of what is loaded. FormatError for no ELF file."""
     try:
-        segments = list(ELFFile(io.BytesIO(data)).iter_segments())
-    except (ELFError, ConstructError, ValueError, KeyError) as error:
+        segments = list(open_elf(data).iter_segments())
+    except DAMAGED as error:
         raise FormatError(f"no whole ELF file: {error}") from None
     return min((int(one["p_align"]) for one in segments if one["p_type"] == "PT_LOAD"), default=0)

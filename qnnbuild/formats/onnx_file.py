@@ -108,10 +108,12 @@ class _Model:
         elif number in (2, 3):
             self.producer.append(protobuf.text(value))
         elif number == 7:
-            self.graph = protobuf.message(value)
+            graph = protobuf.message(value)
+            # what stands there twice is one message in two parts
+            self.graph = graph if self.graph is None else memoryview(self.graph.tobytes() + graph)
         elif number == 8:
             domain, version = _pair(value)
-            self.opsets[domain] = int(version or 0)
+            self.opsets[domain] = version if isinstance(version, int) else _number(version or "0")
         elif number == 14:
             key, text = _pair(value)
             self.metadata[key] = str(text)
@@ -174,7 +176,7 @@ def _attribute(
             found = protobuf.integer(value)
         elif number == 4:
             found = _text_or_bytes(protobuf.message(value))
-        elif number == 5:
+        elif number in (5, 10):
             _tensor(protobuf.message(value), model)
         elif number in (6, 11):
             _Graph().read(protobuf.message(value), model, depth + 1)
@@ -213,7 +215,7 @@ def _tensor(message: memoryview, model: _Model) -> str:
 
 def _number(text: str) -> int:
     if len(text) > 20 or not (text.isascii() and text.isdigit()):
-        raise FormatError(f"damaged: '{text[:40]}' is no place in a side file")
+        raise FormatError(f"damaged: '{text[:40]}' is no whole number")
     return int(text)
 
 

@@ -17,7 +17,7 @@ Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # ten times as fast wher
 
 T = TypeVar("T")
 
-_NAME = re.compile(r"[A-Z][A-Z0-9]*([-_.][A-Z0-9]+)*", re.IGNORECASE)
+_NAME = re.compile(r"[A-Z][A-Z0-9]*([-_.][A-Z0-9]+)*", re.IGNORECASE | re.ASCII)
 _WHOLE = re.compile(r"0|[1-9][0-9]{0,8}")
 
 
@@ -43,6 +43,7 @@ class Reader:
     file: str
     lines: list[str]
     problems: list[Problem] = field(default_factory=list)
+    named: dict[str, Span] = field(default_factory=dict)  # chips, folded → where
 
     @classmethod
     def of(cls, text: str, file: str) -> tuple[Reader, Node | None]:

@@ -225,7 +225,10 @@ def first_of_its_name(reader: Reader, row: Row, names: Iterable[str]) -> bool:
     known = {other.casefold() for other in names}
     if name.casefold() in known:
         message = f"'{name}' is written twice"
-        reader.problems.append(Problem(message=message, at=row.place("name")))
+        first = reader.named.get(name.casefold())
+        facts = (("first", str(first)),) if first else ()
+        reader.problems.append(Problem(message=message, at=row.place("name"), facts=facts))
+    reader.named.setdefault(name.casefold(), row.place("name"))
     return name.casefold() not in known
 
 

@@ -11,7 +11,7 @@ from qnnbuild.errors import Problem, Span
 from qnnbuild.model.elsewhere import genie_of, lora_of, made_elsewhere
 from qnnbuild.model.op_packages import KEY as OP_PACKAGES
 from qnnbuild.model.op_packages import op_package_places, op_packages_of
-from qnnbuild.model.paths import items_of, member_of, path_of, paths_of
+from qnnbuild.model.paths import check_address, items_of, member_of, path_of, paths_of
 from qnnbuild.model.precisions import COMPILED, GENIE, needs_calibration, takes_calibration
 from qnnbuild.model.quantization import precision_of
 from qnnbuild.model.recipe import (
@@ -159,6 +159,7 @@ def _file(node: MappingNode, _: Any, problems: list[Problem]) -> Source:
 
 def _url(node: MappingNode, value: Any, problems: list[Problem]) -> Source:
     member = member_of(node.get("member"), problems) if "member" in node else None
+    check_address(node.get("url"), problems)
     return UrlSource(url=value["url"], sha256=value["sha256"], member=member, span=node.span)
 
 

@@ -6,10 +6,13 @@ import posixpath
 import re
 from collections.abc import Callable, Iterable
 
-from qnnbuild.errors import Problem, RecipeError
+from qnnbuild.errors import Problem, RecipeError, Span
+from qnnbuild.text.letters import HOLDS, all_told, false_in, hidden_in, plain
 from qnnbuild.text.nodes import ListNode, Node, ScalarNode
 
-_DEVICE = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?", re.IGNORECASE)
+_DEVICE = re.compile(
+    r"(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³]) *(?:\..*)?", re.IGNORECASE
+)
 _DRIVE = re.compile(r"[A-Za-z]:([/\\]|$)")
 
 
@@ -53,6 +56,34 @@ def member_path(node: ScalarNode) -> str:
     return posixpath.normpath(path)
 
 
+def check_letters(name: str, at: Span | None, *, of_file: bool = True) -> None:
+    """Raises RecipeError for a name that nobody can read as what it is."""
+    else_rename = "; a file that is called so wants another name" if of_file else ""
+    if hidden := hidden_in(name):
+        raise RecipeError(
+            f"'{name}' holds a character that nobody sees",
+            at=at,
+            facts=[("it is", all_told(hidden))],
+            hint=f"take it out{else_rename}",
+        )
+    if false := false_in(name):
+        raise RecipeError(
+            f"'{name}' has letters of another script among those that they pass for",
+            at=at,
+            facts=[(HOLDS, all_told(false))],
+            hint=f"write each word in one script: '{plain(name)}'{else_rename}",
+        )
+
+
+def check_address(node: Node | None, problems: list[Problem]) -> None:
+    """Whether people can read from where a file is; what is wrong with it goes to the problems."""
+    assert isinstance(node, ScalarNode)
+    try:
+        check_letters(node.value, node.span, of_file=False)
+    except RecipeError as error:
+        problems.extend(error.problems)
+
+
 def path_of(node: Node | None, problems: list[Problem]) -> str:
     """A path of the repo; what is wrong with it goes to the problems."""
     return _checked(repo_path, node, problems)
@@ -86,6 +117,7 @@ def _checked(check: Callable[[ScalarNode], str], node: Node | None, problems: li
 
 def _relative(node: ScalarNode) -> str:
     path = node.value
+    check_letters(path, node.span)
     if "\\" in path:
         raise RecipeError(
             f"'{path}' holds a backslash", at=node.span, hint="write / between folders"

@@ -229,8 +229,20 @@ def _same_folder(recipe: RecipeFile) -> Iterator[Problem]:
             message = f"two variants are called '{first.name}'"
             if first.name != variant.name:
                 message = f"the variants '{first.name}' and '{variant.name}' share a file name"
-            yield Problem(message=message, at=recipe.root.entries["variants"].key.span)
+            yield _two_variants(recipe, first, variant, message)
             return
+
+
+def _two_variants(recipe: RecipeFile, first: Variant, second: Variant, message: str) -> Problem:
+    """At the value that makes them fall together, if it is one; with the place of the other."""
+    differing = [axis for axis in recipe.axes if first.values[axis] != second.values[axis]]
+    if len(differing) != 1:
+        return Problem(message=message, at=recipe.root.entries["variants"].key.span)
+    (axis,) = differing
+    places = {node.value: node.span for node in recipe.axes[axis]}
+    facts = (("first", str(places[first.values[axis]])),)
+    hint = "on many disks upper and lower case are the same"
+    return Problem(message=message, at=places[second.values[axis]], facts=facts, hint=hint)
 
 
 def _sources(recipe: RecipeFile) -> Iterator[Problem]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
@@ -16,8 +18,14 @@ URL = "QNNBUILD_REMOTE_CACHE"
 MODE = "QNNBUILD_REMOTE_CACHE_MODE"
 TOKEN = "QNNBUILD_REMOTE_CACHE_TOKEN"  # noqa: S105 - the variable's name
 HEADER = "QNNBUILD_REMOTE_CACHE_HEADER"
+TRUSTED_KEYS = "QNNBUILD_REMOTE_CACHE_TRUSTED_KEYS"
+SIGNING_KEY = "QNNBUILD_REMOTE_CACHE_SIGNING_KEY"
+SIGNING_PASSWORD = "QNNBUILD_REMOTE_CACHE_SIGNING_PASSWORD"  # noqa: S105 - the variable's name
 READ, WRITE = "read", "read-write"
 MODES = (READ, WRITE)
+
+
+_COMMENT = re.compile(r"^untrusted comment:.*$", re.MULTILINE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,6 +36,7 @@ class RemoteCache:
     mode: str = READ
     instance: str = ""
     timeout_s: float = 20.0
+    trusted_keys: tuple[str, ...] = ()  # public keys, or files of them; none: all are believed
 
     @property
     def scheme(self) -> str:
@@ -48,6 +57,7 @@ def remote_cache_of(given: Mapping[str, Any] | None) -> RemoteCache | None:
         mode=given.get("mode", usual.mode),
         instance=given.get("instance", usual.instance),
         timeout_s=float(given.get("timeout", usual.timeout_s)),
+        trusted_keys=tuple(given.get("trusted_keys", ())),
     )
 
 
@@ -108,8 +118,13 @@ def with_environment(
             raise RecipeError.of([problem])
         # what the file says of another server is not meant for this one
         settings = _moved(settings, url) if url else None
+    if settings is None:
+        return None
+    keys = environment.get(TRUSTED_KEYS)
+    if keys is not None:
+        settings = replace(settings, trusted_keys=_keys(keys))
     mode = environment.get(MODE)
-    if mode is None or settings is None:
+    if mode is None:
         return settings
     if mode not in MODES:
         raise RecipeError(f"{MODE} is '{mode}'", hint=f"it is one of {', '.join(MODES)}")
@@ -117,9 +132,16 @@ def with_environment(
 
 
 def _moved(settings: RemoteCache | None, url: str) -> RemoteCache:
+    """What is said of one server does not count for another; who is believed does, wherever."""
     if settings is not None and settings.url == url:
         return settings
-    return RemoteCache(url=url)
+    return RemoteCache(url=url, trusted_keys=settings.trusted_keys if settings else ())
+
+
+def _keys(text: str) -> tuple[str, ...]:
+    """Several stand as paths do in PATH; a comment of minisign's may hold the separator."""
+    told = _COMMENT.sub("", text).split(os.pathsep)
+    return tuple(key.strip() for key in told if key.strip())
 
 
 def _problems(url: str, at: Span | None) -> Iterator[Problem]:

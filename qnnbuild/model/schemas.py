@@ -9,6 +9,7 @@ from qnnbuild.text.schema import Schema
 
 RECIPE = "recipe.schema.json"
 SETTINGS = "settings.schema.json"
+EVENTS = "events.schema.json"
 
 
 def schema_text(name: str) -> str:

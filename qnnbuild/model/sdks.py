@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from qnnbuild.errors import Problem, Span
 from qnnbuild.model.nearest import nearest
 from qnnbuild.model.sdk_systems import ANDROID, CROSS, SYSTEMS, declared_as
+from qnnbuild.model.secret_names import is_secret
 from qnnbuild.text.nodes import MappingNode, Node, ScalarNode
 
 PREFIX = "qairt-"
@@ -113,7 +114,7 @@ def sdk_problems(name: str, at: Span, node: MappingNode) -> Iterator[Problem]:
         elif key == "cross" and isinstance(entry.value, MappingNode):
             yield from _cross_problems(entry.value)
         else:
-            yield from _loose_dollars(entry.value)
+            yield from _wrong_variables(entry.value)
 
 
 def _cross_problems(declared: MappingNode) -> Iterator[Problem]:
@@ -138,7 +139,7 @@ def _cross_problems(declared: MappingNode) -> Iterator[Problem]:
                         at=path.key.span,
                         hint=declared_as(SYSTEMS[name]),
                     )
-                yield from _loose_dollars(path.value)
+                yield from _wrong_variables(path.value)
         elif len(SYSTEMS[name].variables) > 1:
             yield Problem(
                 message=f"a compiler for {name} has more folders than one",
@@ -146,13 +147,22 @@ def _cross_problems(declared: MappingNode) -> Iterator[Problem]:
                 hint=declared_as(SYSTEMS[name]),
             )
         else:
-            yield from _loose_dollars(value)
+            yield from _wrong_variables(value)
 
 
-def _loose_dollars(node: Node) -> Iterator[Problem]:
-    if isinstance(node, ScalarNode) and LOOSE_DOLLAR.search(node.value):
+def _wrong_variables(node: Node) -> Iterator[Problem]:
+    if not isinstance(node, ScalarNode):
+        return
+    if LOOSE_DOLLAR.search(node.value):
         yield Problem(
             message=f"'{node.value}' has a $ that names no variable",
             at=node.span,
             hint="an environment variable is written ${NAME}",
         )
+    for name in VARIABLE.findall(node.value):
+        if is_secret(name):
+            yield Problem(
+                message=f"{name} is the name of a secret, and no part of a path",
+                at=node.span,
+                hint="write the path, or call its variable otherwise",
+            )

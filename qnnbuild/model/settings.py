@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from qnnbuild.errors import Problem, RecipeError, Span
+from qnnbuild.model.cluster import Cluster, cluster_of, cluster_problems
+from qnnbuild.model.limits import Limits, limits_of
 from qnnbuild.model.paths import paths_of
 from qnnbuild.model.recipe import Scalar
 from qnnbuild.model.remote_cache import (
@@ -41,6 +43,8 @@ class Settings:
     threads: int | None = None  # how many actions may run at once
     toolchains: Mapping[str, Plugin] = field(default_factory=dict)
     sdks: Mapping[str, Sdk] = field(default_factory=dict)  # toolchains that are Qualcomm's SDK
+    executor: Cluster | None = None  # None: actions run on this machine
+    limits: Limits = field(default_factory=Limits)
     remote_cache: RemoteCache | None = None  # None: machines share nothing
     defaults: MappingNode | None = None  # of every recipe, as written
     places: Mapping[str, Span] = field(default_factory=dict, compare=False)
@@ -55,7 +59,8 @@ def read_settings(text: str | bytes, file: str = SETTINGS_FILE) -> Settings:
     if root is not None:
         toolchains = _toolchain_problems(root.mapping("toolchains"))
         remote = remote_cache_problems(root.mapping("remote_cache"))
-        problems = [*problems, *settings_schema().check(root), *toolchains, *remote]
+        executor = cluster_problems(root.get("executor"))
+        problems = [*problems, *settings_schema().check(root), *toolchains, *remote, *executor]
         problems = without_secrets(problems, root.entries.get("remote_cache"))
     if root is None or problems:
         raise RecipeError.of(in_order(problems))
@@ -77,6 +82,8 @@ def read_settings(text: str | bytes, file: str = SETTINGS_FILE) -> Settings:
             for name, given in declared.items()
             if is_sdk(name)
         },
+        executor=cluster_of(value.get("executor"), _key_span(root, "executor")),
+        limits=limits_of(value.get("limits")),
         remote_cache=remote_cache_of(value.get("remote_cache")),
         defaults=root.mapping("defaults"),
         places={name: entry.key.span for name, entry in root.entries.items()},
@@ -90,6 +97,10 @@ def _plugin(name: str, given: Mapping[str, Scalar], toolchains: MappingNode | No
     options = {key: value for key, value in given.items() if key != "plugin"}
     span = _span(name, toolchains)
     return Plugin(name=name, plugin=str(given["plugin"]), options=options, span=span)
+
+
+def _key_span(root: MappingNode, name: str) -> Span | None:
+    return root.entries[name].key.span if name in root.entries else None
 
 
 def _span(name: str, toolchains: MappingNode | None) -> Span | None:

@@ -217,7 +217,7 @@ def _alike(wanted: Sequence[Named]) -> Iterator[Problem]:
         yield Problem(
             message=f"two archives would be called '{one.name}.tar.bz2'",
             at=one.target.places.get(PLACE) or one.target.places.get("bundle"),
-            facts=_both(first, one),
+            facts=(*_both(first, one), *_elsewhere(first, one)),
             hint=_way_out(first, one),
         )
 
@@ -259,6 +259,13 @@ def _both(first: Named, second: Named) -> tuple[tuple[str, str], ...]:
             for text, one in zip(told, (first, second), strict=True)
         ]
     return ("first", told[0]), ("second", told[1])
+
+
+def _elsewhere(first: Named, second: Named) -> tuple[tuple[str, str], ...]:
+    """Where the first is written, when that is another recipe."""
+    at = first.target.places.get(PLACE) or first.target.places.get("bundle")
+    same = at is None or first.target.recipe == second.target.recipe
+    return () if same else (("first is written at", str(at)),)
 
 
 def _told(one: Named) -> str:

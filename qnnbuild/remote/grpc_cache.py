@@ -41,12 +41,12 @@ class GrpcCache:
         self._lock = threading.Lock()
 
     def result(self, action: Digest, size: int, /) -> bytes | None:
-        from qnnbuild.remote.result import RECORD
+        from qnnbuild.remote.result import RECORD, SIGNATURE
 
         request = api.GetActionResultRequest(
             instance_name=self.instance,
             action_digest=api.Digest(hash=action, size_bytes=size),
-            inline_output_files=[RECORD],
+            inline_output_files=[RECORD, SIGNATURE],
             digest_function=SHA256,
         )
         with in_words():

@@ -24,6 +24,11 @@ from qnnbuild.remote.cache import Wrong
 RECORD = "record.json"
 """The record's path in a result; artifacts lie below the name of their output."""
 
+SIGNATURE = "record.json.sig"
+"""The path of what proves who wrote the record, where somebody signed it."""
+
+LARGEST_SIGNATURE = 16 << 10
+
 LARGEST = 1 << 40
 """Bytes of one artifact: a result that promises more is no result of ours."""
 
@@ -66,16 +71,15 @@ def asked(key: Digest, step: str, outputs: Sequence[str]) -> Asked:
     return Asked(action=_bytes(action), command=_bytes(command), root=root)
 
 
-def result_of(record: Record, log: bytes | None) -> tuple[bytes, bytes]:
-    """The result, and the record as text, which is to be uploaded too."""
+def result_of(
+    record: Record, log: bytes | None, signature: bytes | None = None
+) -> tuple[bytes, bytes]:
+    """The result, and the record as text, which is to be uploaded too, as is the signature."""
     text = record.to_json().encode()
     result = reapi_pb2.ActionResult(
         output_files=[
-            reapi_pb2.OutputFile(
-                path=RECORD,
-                digest=_digest(text),
-                contents=text if len(text) <= INLINE else b"",
-            ),
+            _inline(RECORD, text),
+            *([_inline(SIGNATURE, signature)] if signature is not None else ()),
             *(
                 reapi_pb2.OutputFile(
                     path=f"{output}/{path}",
@@ -90,13 +94,28 @@ def result_of(record: Record, log: bytes | None) -> tuple[bytes, bytes]:
     return _bytes(result), text
 
 
+def _inline(path: str, data: bytes) -> Any:
+    """A file that travels inside the result; servers may take it out and keep it as any other."""
+    contents = data if len(data) <= INLINE else b""
+    return reapi_pb2.OutputFile(path=path, digest=_digest(data), contents=contents)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Enclosed:
+    """A small file of a result: its contents, or where they are."""
+
+    digest: Digest
+    size: int
+    contents: bytes  # none, when they did not come along
+
+
 @dataclass(frozen=True, kw_only=True)
 class Found:
     """A result as it came, with everything in it that can be wrong looked at."""
 
     outputs: Mapping[str, Tree]
-    record: tuple[Digest, int]
-    contents: bytes  # the record's, when they came along
+    record: Enclosed
+    signature: Enclosed | None
 
 
 def found_in(result: bytes, outputs: Sequence[str]) -> Found:
@@ -109,26 +128,29 @@ def found_in(result: bytes, outputs: Sequence[str]) -> Found:
     if told.exit_code != 0 or len(told.output_files) > MOST_FILES:
         raise Wrong("a result that nobody of ours wrote")
     files: dict[str, dict[str, tuple[Digest, int]]] = {name: {} for name in outputs}
-    record: tuple[Digest, int] | None = None
-    contents = b""
+    enclosed: dict[str, Enclosed] = {}
     for file in told.output_files:
         digest = (file.digest.hash, file.digest.size_bytes)
         if not _DIGEST.fullmatch(digest[0]) or not 0 <= digest[1] <= LARGEST:
             raise Wrong("a result with a file of no digest or no size")
-        if file.path == RECORD:
-            record, contents = digest, file.contents
+        if file.path in ENCLOSED:
+            enclosed[file.path] = Enclosed(digest=digest[0], size=digest[1], contents=file.contents)
             continue
         output, _, path = file.path.partition("/")
         if output not in files or not is_safe(path) or path in files[output]:
             raise Wrong("a result with a file that the action does not make")
         files[output][path] = digest
-    if record is None or record[1] > LARGEST_RECORD or not _fit(files):
+    if RECORD not in enclosed or not _fit(files):
         raise Wrong("a result that lacks what the action makes")
+    if any(one.size > ENCLOSED[path] for path, one in enclosed.items()):
+        raise Wrong("a result with a record that is too large")
     trees = {name: Tree(files=dict(sorted(tree.items()))) for name, tree in files.items()}
-    return Found(outputs=trees, record=record, contents=contents)
+    return Found(outputs=trees, record=enclosed[RECORD], signature=enclosed.get(SIGNATURE))
 
 
 LARGEST_RECORD = 8 << 20
+ENCLOSED = {RECORD: LARGEST_RECORD, SIGNATURE: LARGEST_SIGNATURE}
+"""What a result may have beside the action's outputs, and how many bytes at most."""
 
 
 def _fit(files: Mapping[str, Mapping[str, object]]) -> bool:
@@ -157,7 +179,7 @@ def record_of(
 
     Raises Wrong when the text is of another key or does not fit the result.
     """
-    if (digest_bytes(text), len(text)) != found.record:
+    if (digest_bytes(text), len(text)) != (found.record.digest, found.record.size):
         raise Wrong("a record that is not what its digest says")
     try:
         told = Record.from_json(text.decode())

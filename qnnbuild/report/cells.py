@@ -59,7 +59,16 @@ class Cells:
             calibrations=graphs.calibrations,
             failures=failures,
             searches=tuple(searches(self.plan, self.plan.groups.get(name, ()), self.known)),
+            times=self._times(name),
         )
+
+    def _times(self, model: str) -> Mapping[str, float]:
+        times: defaultdict[str, float] = defaultdict(float)
+        for name in self.plan.groups.get(model, ()):
+            record = self.known.standing(name).record
+            if record is not None:
+                times[self.plan[name].step] += record.seconds
+        return {step: round(seconds, 3) for step, seconds in times.items()}
 
     def _row(self, targets: Sequence[Target], graphs: Graphs, failures: dict[str, Failure]) -> Row:
         wanted = {target.chip.name for target in targets}
@@ -183,10 +192,15 @@ class Cells:
 
     @cached_property
     def _bundles(self) -> Mapping[tuple[str, str, str], Action]:
-        found = {}
-        for action in self.plan:
-            if action.step == "bundle":
-                said: Any = action.params
-                for variant, chip in product(said["variants"], said["chips"]):
-                    found[said["model"], variant["name"], chip["name"]] = action
-        return found
+        return bundles_of(self.plan)
+
+
+def bundles_of(plan: Plan) -> Mapping[tuple[str, str, str], Action]:
+    """(model, variant, chip) → the action that makes its bundle."""
+    found = {}
+    for action in plan:
+        if action.step == "bundle":
+            said: Any = action.params
+            for variant, chip in product(said["variants"], said["chips"]):
+                found[said["model"], variant["name"], chip["name"]] = action
+    return found

@@ -1,42 +1,22 @@
-"""The report's pictures, as Plotly takes them: plain dicts of traces and a layout. Pure.
-
-Colours are words that begin with an @; the page puts those of its light or dark form in.
-"""
+"""All pictures of the report, and those of accuracy. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+from qnnbuild.report.figure import BAD, FAINT, GOOD, LIFTED, PLAIN, Figure, Points, boxes
+from qnnbuild.report.figures_build import of_build
+from qnnbuild.report.figures_chips import by_chip
 from qnnbuild.report.summary import Told, cells, name_of
 
 MOST_LAYERS = 60
 LINE_PX = 18
 SYMBOLS = ("circle", "diamond")
-GOOD, BAD, PLAIN, LIFTED, FAINT = "@good", "@bad", "@plain", "@lifted", "@faint"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Figure:
-    id: str
-    title: str
-    about: str  # one sentence: what is seen, and the numbers for who does not see it
-    traces: Sequence[Mapping[str, Any]]
-    layout: Mapping[str, Any]
-    height: int  # in pixels
-
-    def as_json(self) -> dict[str, Any]:
-        return {
-            "id": self.id,
-            "traces": list(self.traces),
-            "layout": dict(self.layout),
-            "height": self.height,
-        }
 
 
 def figures(told: Told) -> list[Figure]:
-    return [*_accuracy(told), *_searches(told)]
+    return [*of_build(told), *by_chip(told), *_accuracy(told), *_searches(told)]
 
 
 def _accuracy(told: Told) -> Iterator[Figure]:
@@ -48,13 +28,10 @@ def _accuracy(told: Told) -> Iterator[Figure]:
         id="accuracy",
         title="Accuracy by precision",
         about=f"SQNR of the worst output of each binary that was run. {'; '.join(each)}.",
-        traces=[_box(word, found) for word, found in points.items()],
+        traces=boxes(points, "%{y:.1f} dB"),
         layout={"yaxis": {"title": {"text": "SQNR, dB"}}, "showlegend": False},
         height=360,
     )
-
-
-Points = Sequence[tuple[float, str]]
 
 
 def _points(told: Told) -> dict[str, Points]:
@@ -71,23 +48,6 @@ def _points(told: Told) -> dict[str, Points]:
             precision = graph["precision"].partition(" ")[0]
             points.setdefault(precision, []).append((proof["sqnr_db"], name))
     return {word: points[word] for word in sorted(points)}
-
-
-def _box(word: str, points: Points) -> dict[str, Any]:
-    return {
-        "type": "box",
-        "name": word,
-        "y": [value for value, _ in points],
-        "text": [name for _, name in points],
-        "boxpoints": "all",
-        "jitter": 0.6,
-        "pointpos": 0,
-        "marker": {"color": PLAIN, "size": 6, "opacity": 0.75},
-        "line": {"color": FAINT, "width": 1},
-        "fillcolor": "rgba(0,0,0,0)",
-        "hovertemplate": "%{text}<br>%{y:.1f} dB<extra></extra>",
-        "hoveron": "points",
-    }
 
 
 def _range(points: Points) -> str:

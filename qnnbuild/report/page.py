@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+from functools import cache
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,45 +18,57 @@ from typing import Any
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
+from qnnbuild.report.amounts import share, sizes, span
+from qnnbuild.report.compiled import Compiled
 from qnnbuild.report.figures import figures
+from qnnbuild.report.plan_picture import one_line
+from qnnbuild.report.since import since
+from qnnbuild.report.sparks import nights_drawn
 from qnnbuild.report.summary import STATES, summary
+from qnnbuild.text.amounts import duration
 
 PAGES = "pages"
+SCRIPTS = (
+    "page.js", "report_rows.js", "report_matrix.js", "report_cell.js", "pictures.js",
+    "report_begin.js",
+)  # fmt: skip
+"""One after the other they are one script."""
+
+MOST_CHANGES = 20
+"""For the worse, and seen at once."""
+
+MOST_ROWS = 1_000
+"""Of a table that stands without a script; the matrix has the others."""
+
 _DATA = re.compile(r'^<script type="application/json" id="data">(.*)</script>$', re.MULTILINE)
 
 
 def page(told: dict[str, Any]) -> str:
     """`told` as `told.as_json` gives it."""
     pictures = figures(told)
-    environment = Environment(
-        loader=FunctionLoader(_text),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {
-        "issue": issue,
-        "share": share,
-        "shell": shlex.quote,
-        "sizes": sizes,
-        "span": span,
-    }
-    return environment.get_template("report.html").render(
-        told=told,
-        summary=summary(told),
-        words=STATES,
-        searches=[
-            (f"{model['name']}/{search['of']}", search)
-            for model in told["models"]
-            for search in model["searches"]
-        ],
-        figures=pictures,
-        data=_inline(told),
-        drawn=_inline([picture.as_json() for picture in pictures]),
-        style=_own("report.css"),
-        script=_own("report.js"),
-        plotly=_plotly() if pictures else "",
+    return (
+        templates()
+        .get_template("report.html")
+        .render(
+            told=told,
+            summary=summary(told),
+            words=STATES,
+            since=since(told),
+            sparks=nights_drawn(told),
+            most_rows=MOST_ROWS,
+            most_changes=MOST_CHANGES,
+            searches=[
+                (f"{model['name']}/{search['of']}", search)
+                for model in told["models"]
+                for search in model["searches"]
+            ],
+            figures=pictures,
+            data=inline(told),
+            drawn=inline([picture.as_json() for picture in pictures]),
+            style=own("report.css"),
+            script=scripts(*SCRIPTS),
+            plotly=plotly() if pictures else "",
+        )
     )
 
 
@@ -66,15 +79,49 @@ def data_of(html: str) -> dict[str, Any] | None:
     return told if isinstance(told, dict) else None
 
 
+def _time(made: str) -> str:
+    return made.replace("T", " ").replace("+00:00", " UTC")
+
+
+@cache  # it keeps what it has compiled
+def templates() -> Environment:
+    """The templates of this package; what is put into them is text, unless it says otherwise."""
+    environment = Environment(
+        loader=FunctionLoader(_text),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "duration": duration,
+        "issue": issue,
+        "line": one_line,
+        "share": share,
+        "shell": shlex.quote,
+        "sizes": sizes,
+        "span": span,
+        "time": _time,
+    }
+    environment.bytecode_cache = Compiled(environment)
+    return environment
+
+
 def _text(name: str) -> str:
     return (files("qnnbuild.report") / PAGES / name).read_text(encoding="utf-8")
 
 
-def _own(name: str) -> Markup:
+def own(name: str) -> Markup:
+    """A file of the package as it is."""
     return Markup(_text(name))  # noqa: S704 - a file of this package
 
 
-def _inline(value: Any) -> Markup:
+def scripts(*names: str) -> Markup:
+    """Files of the package, one after the other."""
+    return Markup("\n").join(own(name) for name in names)
+
+
+def inline(value: Any) -> Markup:
     """JSON inside a script element: nothing in it can end the element or begin another."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     for char in "<>&\u2028\u2029":
@@ -82,7 +129,7 @@ def _inline(value: Any) -> Markup:
     return Markup(text)  # noqa: S704 - escaped just now
 
 
-def _plotly() -> Markup:
+def plotly() -> Markup:
     """The library's script, which lies in its package; importing that would take a while."""
     spec = find_spec("plotly")
     assert spec is not None
@@ -92,32 +139,6 @@ def _plotly() -> Markup:
     # it waits in an element that browsers do not run, until a picture is looked at
     text = re.sub(r"</(script)", r"<\\/\1", text, flags=re.IGNORECASE)
     return Markup(text)  # noqa: S704 - a package's own script
-
-
-def size(count: int) -> str:
-    """Bytes for people: 446 kB, 1.02 MB."""
-    for factor, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
-        if count >= factor:
-            return f"{count / factor:.3g} {unit}"
-    return f"{count} B"
-
-
-def sizes(both: tuple[int, int] | None) -> str:
-    if both is None:
-        return "–"
-    least, most = map(size, both)
-    return least if least == most else f"{least} to {most}"
-
-
-def span(both: tuple[float, float] | None, form: str) -> str:
-    if both is None:
-        return "–"
-    least, most = map(form.format, both)
-    return least if least == most else f"{least} to {most}"
-
-
-def share(part: float | None) -> str:
-    return "–" if part is None else f"{part:.3%}"
 
 
 _SHORT_ISSUE = re.compile(r"([\w.-]+/[\w.-]+)#(\d+)")

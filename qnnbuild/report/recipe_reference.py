@@ -22,7 +22,7 @@ HEAD = """\
 # Recipe reference
 
 Made from the data of the package by `python -m qnnbuild.report.recipe_reference`.
-How recipes are used stands in the [manual](manual.md), what the words mean in the
+How they are written is [told](writing-recipes.md) part by part, what the words mean in the
 [glossary](glossary.md).
 """
 

@@ -9,6 +9,7 @@ from qnnbuild.actions.plan import Plan
 from qnnbuild.digest import digest_bytes
 from qnnbuild.errors import Problem
 from qnnbuild.model.recipe import Chip, Target
+from qnnbuild.report.came import came
 from qnnbuild.report.cells import Cells
 from qnnbuild.report.standing import Known
 from qnnbuild.report.told import REPORT_VERSION, ChipTold, Report, Wrong
@@ -38,6 +39,7 @@ def report(subject: Subject, known: Known) -> Report:
         chips=chips,
         known=known,
     )
+    run = known.last_run()
     records = (known.standing(action.name).record for action in subject.plan)
     return Report(
         of=digest_of(subject, known),
@@ -45,6 +47,7 @@ def report(subject: Subject, known: Known) -> Report:
         chips=tuple(map(_chip, chips)),
         models=tuple(cells.models()),
         wrong=tuple(_wrong(p) for p in subject.problems if p.severity == "error"),
+        run=came(subject.plan, run) if run is not None else None,
     )
 
 
@@ -55,6 +58,8 @@ def digest_of(subject: Subject, known: Known) -> str:
         standing = known.standing(action.name)
         failure = standing.failure.message if standing.failure is not None else ""
         told += (action.name, standing.kind, standing.key or "", failure, *standing.why)
+    run = known.last_run()
+    told += [run.began if run is not None else "", str(run.seconds if run is not None else 0)]
     told += [f"{problem.message} {problem.at}" for problem in subject.problems]
     told += [
         f"{target.model} {graph.name} {graph.expect_failure}"

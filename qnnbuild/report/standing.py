@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -33,6 +34,27 @@ class Standing:
     failure: Failure | None = field(default=None)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Ran:
+    """One action of a build, in seconds after the build's first. `how` is as Outcome has it, or
+    failed; `seconds` is its own time, without what it waited for; 0 for what did not run."""
+
+    how: str
+    began: float
+    ended: float
+    seconds: float
+    worker: str = ""  # of a cluster; empty for this machine
+
+
+@dataclass(frozen=True, kw_only=True)
+class LastRun:
+    """The last build that made anything, or tried to. What was current already is not in it."""
+
+    began: str  # UTC
+    seconds: float
+    actions: Mapping[str, Ran]
+
+
 class Known(Protocol):
     """What a report asks for."""
 
@@ -42,4 +64,8 @@ class Known(Protocol):
 
     def read(self, name: str, output: str, file: str) -> Any:
         """A JSON file that a current action made; None where it made no such file."""
+        ...
+
+    def last_run(self) -> LastRun | None:
+        """None where nothing has run in this checkout yet."""
         ...

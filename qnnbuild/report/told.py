@@ -177,6 +177,8 @@ class ModelTold:
     calibrations: Mapping[str, SampleSet]
     failures: Mapping[str, Failure]
     searches: tuple[Search, ...]
+    times: Mapping[str, float] = field(default_factory=dict)
+    """Step → the seconds that making all that is current took, by the records."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -198,12 +200,40 @@ class Wrong:
 
 
 @dataclass(frozen=True, kw_only=True)
+class RanTold:
+    """One action of the last build that ran anything, in seconds after its first.
+
+    `seconds` is its own time, up to `ended`; before that it waited for memory, or for a worker.
+    """
+
+    action: str
+    step: str
+    how: str
+    began: float
+    ended: float
+    seconds: float
+    worker: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunTold:
+    began: str  # UTC
+    seconds: float
+    counts: Mapping[str, int]  # how → actions; those that were current before are not in it
+    times: Mapping[str, float]  # step → the seconds that its actions ran
+    came: Mapping[str, str]  # MODEL[/VARIANT]@CHIP → how; other built cells were reused
+    ran: tuple[RanTold, ...]  # in the order of their begin, of many those that took longest
+    left_out: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class Report:
     of: str  # digest of all that it tells of: equal ones need no second report
     made: str  # when the newest of what it tells of was made, UTC
     chips: tuple[ChipTold, ...]
     models: tuple[ModelTold, ...]
     wrong: tuple[Wrong, ...] = ()
+    run: RunTold | None = None
 
 
 def as_json(report: Report) -> dict[str, Any]:
@@ -226,6 +256,7 @@ def with_kept(
     }  # fmt: skip
     return {
         **told,
+        "run": _one_run(told["run"], before.get("run")),
         "made": max(told["made"], before["made"]),
         "chips": sorted(
             (chip for chip in chips.values() if chip["name"] in wanted),
@@ -233,3 +264,10 @@ def with_kept(
         ),
         "models": models,
     }
+
+
+def _one_run(run: Mapping[str, Any] | None, before: Mapping[str, Any] | None) -> Any:
+    """What the page before said of the same build, whose plan had all models that it made."""
+    if run is None or before is None or run["began"] != before["began"]:
+        return run
+    return {**before, "came": {**before["came"], **run["came"]}}

@@ -8,7 +8,7 @@ from qnnbuild.actions.action import Action, OutputOf
 from qnnbuild.digest import Json
 from qnnbuild.model.recipe import ARCHIVES, Target
 from qnnbuild.model.sdks import published
-from qnnbuild.steps.bundle import BUNDLE
+from qnnbuild.steps.bundle import BUNDLE, WRITERS
 
 DEADLINE_S = 1800.0
 """Half a GB takes two minutes on a slow machine."""
@@ -44,6 +44,7 @@ def archive(
         },
         inputs={"bundle": OutputOf(action=bundle.name, output=BUNDLE)},
         outputs=("archive",),
+        tools=WRITERS,
         deadline_s=DEADLINE_S,
         places=first.places,
         lands=f"{ARCHIVES}/{name}",

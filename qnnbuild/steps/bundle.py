@@ -30,6 +30,14 @@ from qnnbuild.toolchains.qairt_extensions import device_part
 from qnnbuild.toolchains.qairt_shipped import sdk_part
 
 BUNDLE = "bundle"
+WRITERS = (
+    "package:cyclonedx-python-lib",
+    "package:in-toto-attestation",
+    "package:packageurl-python",
+    "package:protobuf",
+    "package:py-serializable",
+)
+"""What writes the bill of materials and the statement: their bytes may be others with another."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,6 +93,7 @@ def bundle(
         params=_params(targets, parts),
         inputs=inputs,
         outputs=(BUNDLE,),
+        tools=WRITERS,
         places=_places(first, parts),
         lands=where,
         group=first.model,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from qnnbuild.actions.action import Action, Input, OutputOf
 from qnnbuild.errors import Span
 from qnnbuild.model.recipe import Chip, Graph, Target
+from qnnbuild.steps.doing import doing
 from qnnbuild.toolchains.work import Toolchain, Work
 
 
@@ -47,21 +48,16 @@ def context(
     """One action for all of `members`, which `target` has or shares its binary with."""
     work = _work(target, members, chips, toolchain)
     graphs = list(dict.fromkeys(member.graph.name for member in members))
-    return Action(
+    return doing(
+        work,
+        target,
+        members[0].graph,
         name=name,
         step="context",
-        call=work.call,
-        argv=work.argv,
-        params=work.params,
         inputs=_inputs(members, names=work.takes_names),
-        outputs=work.outputs,
-        tools=work.tools,
-        env=work.env,
-        passes=work.passes,
         # what shares weights is compiled alone, too, and that is the measure of what it saves
         deadline_s=sum(m.graph.deadline_s for m in members) * (1 if len(members) == 1 else 2),
         places=_places(members),
-        group=target.model,
         about=f"{', '.join(graphs)} for {', '.join(chip.name for chip in chips)}",
     )
 
@@ -81,20 +77,15 @@ def context_for_chips(
         f"facts-{single.chip.name}": OutputOf(action=single.compiled, output="facts")
         for single in singles
     }
-    return Action(
+    return doing(
+        work,
+        target,
+        member.graph,
         name=name,
         step="context",
-        call=work.call,
-        argv=work.argv,
-        params=work.params,
         inputs=_inputs([member]) | sizes,
-        outputs=work.outputs,
-        tools=work.tools,
-        env=work.env,
-        passes=work.passes,
         deadline_s=member.graph.deadline_s * len(singles),
         places={**member.graph.places, **_under(target, "context")},
-        group=target.model,
         about=f"{member.graph.name} for {', '.join(chip.name for chip in chips)}",
     )
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from qnnbuild.actions.action import Action, Input, OutputOf, SourceFiles
 from qnnbuild.model.recipe import Graph, Target
+from qnnbuild.steps.doing import doing
 from qnnbuild.toolchains.work import Toolchain
 
 
@@ -35,19 +36,12 @@ def convert(
     if quantization is not None and (quantization.sixteen_bit_nodes or quantization.float_nodes):
         inputs["names"] = OutputOf(action=prepared, output="names")  # patterns are in users' names
     inputs |= own or {}
-    return Action(
+    return doing(
+        work,
+        target,
+        graph,
         name=name,
         step="convert",
-        call=work.call,
-        argv=work.argv,
-        params=work.params,
         inputs=inputs,
-        outputs=work.outputs,
-        tools=work.tools,
-        env=work.env,
-        passes=work.passes,
-        deadline_s=graph.deadline_s,
-        places=graph.places,
-        group=target.model,
         about=f"{graph.name} as {graph.precision}",
     )

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from qnnbuild.actions.action import Action, Input, OutputOf, SourceFiles
 from qnnbuild.model.recipe import Graph, Target
+from qnnbuild.steps.doing import doing
 from qnnbuild.toolchains.work import Work
 
 
@@ -43,19 +44,12 @@ def lowered(target: Target, graph: Graph, work: Work, *, converted: str, name: s
 def _dlc(
     target: Target, graph: Graph, work: Work, inputs: dict[str, Input], *, name: str, about: str
 ) -> Action:
-    return Action(
+    return doing(
+        work,
+        target,
+        graph,
         name=name,
         step="dlc",
-        call=work.call,
-        argv=work.argv,
-        params=work.params,
         inputs=inputs,
-        outputs=work.outputs,
-        tools=work.tools,
-        env=work.env,
-        passes=work.passes,
-        deadline_s=graph.deadline_s,
-        places=graph.places,
-        group=target.model,
         about=about,
     )

@@ -11,6 +11,7 @@ from qnnbuild.model.recipe import Graph, Target
 from qnnbuild.model.sdks import is_sdk, published
 from qnnbuild.steps.bundle import (
     BUNDLE,
+    WRITERS,
     exported_files,
     exported_patterns,
     files_and_licence,
@@ -68,6 +69,7 @@ def library_bundle(
         params=_params(first, parts, with_files=bool(files)),
         inputs=inputs,
         outputs=(BUNDLE,),
+        tools=WRITERS,
         places=named_places(first),
         lands=where,
         group=first.model,

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from qnnbuild.actions.action import Action, OutputOf, SourceFiles
 from qnnbuild.errors import Span
 from qnnbuild.model.recipe import Graph, Target
+from qnnbuild.steps.doing import doing
 from qnnbuild.toolchains.own_packages import CONVERTS, Built
 from qnnbuild.toolchains.work import Toolchain, Work
 
@@ -33,12 +34,12 @@ def packages(
         for file in (package.library, package.xml, *package.on_device.values())
         if file is not None
     ]
-    return Action(
+    return doing(
+        work,
+        target,
+        graph,
         name=name,
         step="packages",
-        call=work.call,
-        argv=work.argv,
-        params=work.params,
         inputs={
             "files": SourceFiles(patterns=tuple(dict.fromkeys(files))),
             **{
@@ -46,30 +47,21 @@ def packages(
                 for name, action in (built or {}).items()
             },
         },
-        outputs=work.outputs,
-        tools=work.tools,
-        env=work.env,
-        deadline_s=graph.deadline_s,
         places=_places(graph),
-        group=target.model,
         about=f"operators of one's own in {graph.name}",
     )
 
 
 def skeleton(target: Target, graph: Graph, work: Work, package: Built, name: str) -> Action:
     """What the SDK makes of the definition, and the user's sources are put into."""
-    return Action(
+    return doing(
+        work,
+        target,
+        graph,
         name=name,
         step="skeleton",
-        call=work.call,
-        params=work.params,
         inputs={"xml": SourceFiles(patterns=(package.xml,))},
-        outputs=work.outputs,
-        tools=work.tools,
-        passes=work.passes,
-        deadline_s=graph.deadline_s,
         places={**_places(graph), **_said(graph, package, "xml")},
-        group=target.model,
         about=f"skeleton of {package.stem}",
     )
 
@@ -85,21 +77,17 @@ def op_package(
     name: str,
 ) -> Action:
     """What make calls `wanted`; `made_of` is the action that has the package's skeleton."""
-    return Action(
+    return doing(
+        work,
+        target,
+        graph,
         name=name,
         step="op-package",
-        call=work.call,
-        params=work.params,
         inputs={
             "skeleton": OutputOf(action=made_of, output="skeleton"),
             "sources": SourceFiles(patterns=_sources(package, wanted)),
         },
-        outputs=work.outputs,
-        tools=work.tools,
-        passes=work.passes,
-        deadline_s=graph.deadline_s,
         places={**_places(graph), **_said(graph, package, "sources")},
-        group=target.model,
         about=f"{package.stem} by make {wanted}",
     )
 

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from qnnbuild.actions.action import Action, Input, OutputOf, SourceFiles
 from qnnbuild.digest import Json
 from qnnbuild.model.recipe import Bars, Graph, Metric, Target, Verify
+from qnnbuild.steps.doing import doing
 from qnnbuild.toolchains.work import Toolchain
 
 ALL_PACKAGES = "packages"
@@ -69,20 +70,13 @@ def verify(
     if recorded is not None:
         inputs["recorded"] = recorded
     inputs |= {"packages": OutputOf(action=packages, output="here")} if packages else {}
-    return Action(
+    return doing(
+        work,
+        target,
+        graph,
         name=name,
         step="verify",
-        call=work.call,
-        argv=work.argv,
-        params=work.params,
         inputs=inputs,
-        outputs=work.outputs,
-        tools=work.tools,
-        env=work.env,
-        passes=work.passes,
-        deadline_s=graph.deadline_s,
-        places=graph.places,
-        group=target.model,
         about=f"run {graph.name} as {target.chip.name}",
     )
 

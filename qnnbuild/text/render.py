@@ -8,6 +8,7 @@ from typing import TextIO
 
 from qnnbuild.digest import Json
 from qnnbuild.errors import Problem, Span
+from qnnbuild.text.letters import HOLDS, JOINERS, all_told, is_hidden, odd_in
 
 TAB_WIDTH = 4
 MAX_WIDTH = 120  # of a shown line, in columns of a terminal
@@ -34,6 +35,15 @@ def as_json(problems: Iterable[Problem]) -> list[Json]:
     return [_as_json(problem) for problem in problems]
 
 
+def facts_of(problem: Problem) -> tuple[tuple[str, str], ...]:
+    """With the letters of the marked text that pass for others, which nobody can see."""
+    at = problem.at
+    odd = odd_in(at.text[at.column - 1 : max(at.end - 1, at.column)]) if at else ""
+    if not odd or any(all_told(odd) == told for _, told in problem.facts):
+        return problem.facts
+    return (*problem.facts, (HOLDS, all_told(odd)))
+
+
 def _problem(problem: Problem, colour: bool) -> str:
     tint = "" if not colour else _YELLOW if problem.severity == "warning" else _RED
     where = _painted(clean(f"{problem.at}:"), _BOLD if colour else "") + " " if problem.at else ""
@@ -42,7 +52,7 @@ def _problem(problem: Problem, colour: bool) -> str:
     return (
         f"{where}{kind} {clean(problem.message)}\n"
         + (_excerpt(problem.at, tint) if problem.at else "")
-        + _facts(problem.facts)
+        + _facts(facts_of(problem))
         + _hint(problem.hint, label)
     )
 
@@ -104,16 +114,14 @@ def _width(char: str) -> int:
 
 
 def clean(text: str) -> str:
-    """The text without what moves a terminal's cursor or turns its text around."""
+    """The text without what moves a terminal's cursor, turns its text around, or is not seen."""
     if text.isprintable():
         return text
     return "".join(char if char == "\n" or not _moves(char) else "�" for char in text)
 
 
 def _moves(char: str) -> bool:
-    return unicodedata.category(char) in {"Cc", "Cs"} or unicodedata.bidirectional(char) in {
-        "LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI",
-    }  # fmt: skip
+    return unicodedata.category(char) in {"Cc", "Cs"} or (is_hidden(char) and char not in JOINERS)
 
 
 def _facts(facts: Iterable[tuple[str, str]]) -> str:
@@ -137,7 +145,7 @@ def _annotation(problem: Problem) -> str:
     if at:
         place = f" file={_escape_value(at.file)},line={at.line},col={at.column}"
         place += f",endColumn={at.end}" if at.end > at.column else ""
-    body = clean(problem.message) + "\n" + _facts(problem.facts) + _hint(problem.hint, "hint:")
+    body = clean(problem.message) + "\n" + _facts(facts_of(problem)) + _hint(problem.hint, "hint:")
     return f"::{kind}{place}::{_escape(body.rstrip())}\n"
 
 
@@ -158,6 +166,6 @@ def _as_json(problem: Problem) -> dict[str, Json]:
         **place,
         "severity": problem.severity,
         "message": problem.message,
-        "facts": dict(problem.facts),
+        "facts": dict(facts_of(problem)),
         "hint": problem.hint,
     }

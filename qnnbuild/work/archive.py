@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-import json
 import tarfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from qnnbuild.digest import digest_file
-from qnnbuild.work.bundle_files import CARD, LICENSE, MANIFEST, files_below, read_json
-from qnnbuild.work.library_bundle import tell
+from qnnbuild.work.bundle_files import (
+    LICENSE,
+    MANIFEST,
+    PAPERS,
+    STATEMENT,
+    files_below,
+    read_json,
+)
+from qnnbuild.work.manifest import manifest_text
+from qnnbuild.work.papers import write_papers
 from qnnbuild.work.run import Run, WorkError
+from qnnbuild.work.statement import statement
 
 LICENSE_INSIDE, INFO = "LICENSE", "info.txt"
 """As users know them."""
@@ -26,7 +34,7 @@ RUNTIME = "qnn"
 
 
 def archive(run: Run) -> None:
-    """Input "bundle" → output "archive": `<name>.tar.bz2`, and a manifest of it beside.
+    """Input "bundle" → output "archive": `<name>.tar.bz2`, its manifest and its statement.
 
     `params`: name, kind (context or library), target (None: all), info (lines of info.txt).
     """
@@ -34,8 +42,7 @@ def archive(run: Run) -> None:
     inside = FOLDER / name
     told = read_json(run.inputs["bundle"] / MANIFEST)
     _lay_out(run, inside)
-    told = _manifest(run.params, told)
-    tell(told, inside)
+    told = write_papers(_manifest(run.params, told), inside)
     packed = out / f"{name}.tar.bz2"
     pack(inside, packed)
     beside = {
@@ -45,8 +52,10 @@ def archive(run: Run) -> None:
         "files": {packed.name: {"sha256": digest_file(packed), "bytes": packed.stat().st_size}},
         "members": told["files"],
     }
-    text = json.dumps(beside, indent=2, ensure_ascii=False, sort_keys=True)
-    (out / MANIFEST).write_text(text + "\n", encoding="utf-8", newline="\n")
+    (out / MANIFEST).write_text(manifest_text(beside), encoding="utf-8", newline="\n")
+    subjects = {name: digest_file(out / name) for name in (packed.name, MANIFEST)}
+    text = statement(told, subjects)
+    (out / STATEMENT).write_text(text, encoding="utf-8", newline="\n")
 
 
 def pack(folder: Path, to: Path) -> None:
@@ -71,12 +80,12 @@ def _lay_out(run: Run, inside: Path) -> None:
     if lines := run.params["info"]:
         (inside / INFO).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     for name in tuple(files_below(bundle)):
-        if name in (CARD, MANIFEST):
+        if name in PAPERS:  # written anew
             continue
         new = _name_inside(name, read_json(bundle / MANIFEST), run.params["target"])
         if new is None:
             continue
-        taken = {file.casefold() for file in (*files_below(inside), CARD, MANIFEST)}
+        taken = {file.casefold() for file in (*files_below(inside), *PAPERS)}
         if new.casefold() in taken:
             raise WorkError(
                 f"'{name}' would overwrite the archive's own '{new}'",

@@ -8,12 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from qnnbuild.digest import digest_file
 from qnnbuild.work import run_bundle
 from qnnbuild.work.bundle_files import (
-    CARD,
     LICENSE,
-    MANIFEST,
     files_below,
     json_of,
     license_text,
@@ -23,10 +20,10 @@ from qnnbuild.work.bundle_files import (
     take_packages,
     take_runtime,
 )
-from qnnbuild.work.card import card
 from qnnbuild.work.lora import take_adapters
-from qnnbuild.work.manifest import GraphFacts, manifest, manifest_text
+from qnnbuild.work.manifest import GraphFacts, manifest
 from qnnbuild.work.on_cpu import accounted
+from qnnbuild.work.papers import write_papers
 from qnnbuild.work.run import Run
 
 RUN = "run.py"
@@ -45,13 +42,7 @@ def bundle(run: Run) -> None:
     take_files(run, out)
     take_runtime(run, out)
     provenance = read_json(run.inputs["provenance"] / "provenance.json")
-    text = card(manifest(run.params, graphs, {}, provenance))
-    (out / CARD).write_text(text, encoding="utf-8", newline="\n")
-    files = {
-        name: (digest_file(out / name), (out / name).stat().st_size) for name in files_below(out)
-    }
-    text = manifest_text(manifest(run.params, graphs, files, provenance))
-    (out / MANIFEST).write_text(text, encoding="utf-8", newline="\n")
+    write_papers(manifest(run.params, graphs, provenance), out)
 
 
 def _take_contexts(run: Run, out: Path) -> None:

@@ -14,6 +14,15 @@ from qnnbuild.work.run import Run, WorkError
 LICENSE = "LICENSE.txt"
 CARD = "README.md"
 MANIFEST = "manifest.json"
+BOM = "bom.cdx.json"
+STATEMENT = "provenance.intoto.json"
+PAPERS = (CARD, BOM, MANIFEST, STATEMENT)
+"""What is written of a bundle when all else is there."""
+
+
+def signatures_of(name: str) -> tuple[str, str]:
+    """What signatures are called that are laid beside a file: a DSSE envelope, and minisign's."""
+    return f"{name.removesuffix('.intoto.json')}.intoto.jsonl", f"{name}.minisig"
 
 
 def take_files(run: Run, out: Path) -> None:
@@ -70,7 +79,9 @@ def take_runtime(run: Run, out: Path) -> None:
 
 def move(path: Path, out: Path, name: str, what: str) -> None:
     """Names that differ in case only are one file where users may unpack the bundle."""
-    taken = {file.casefold(): file for file in (*files_below(out), CARD, MANIFEST)}
+    taken = {
+        file.casefold(): file for file in (*files_below(out), *PAPERS, *signatures_of(STATEMENT))
+    }
     if (own := taken.get(name.casefold())) is not None:
         raise WorkError(
             f"{what} would overwrite the bundle's own '{own}'",

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import logging  # noqa: F401 - what it does beside a fork is to be registered before ours
+import os
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 
 AGAIN_S = 0.25
+
+_forking: list[bool] = []
+"""An entry for each fork that is going on."""
 
 
 class Late(BaseException):
@@ -21,13 +27,25 @@ def deadline(seconds: float) -> Iterator[None]:
     """
 
     def ring(*_: object) -> None:
-        raise Late
+        if not _forking:
+            raise Late
 
     before = signal.signal(signal.SIGALRM, ring)
-    # again and again: Python drops what is raised in a finaliser or beside a fork
+    # again and again: Python drops what is raised in a finaliser, and beside a fork nothing is
     signal.setitimer(signal.ITIMER_REAL, seconds, AGAIN_S)
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+# Beside a fork Python calls functions that take locks, logging's for one, and others that give
+# them back, and drops what is raised in them: a lock would stay taken for ever. Of what is
+# registered the last comes first before a fork and last after it, so these are around all others;
+# and they are written in C, so that no signal is looked at within them.
+os.register_at_fork(
+    before=partial(_forking.append, True),
+    after_in_parent=_forking.pop,
+    after_in_child=_forking.clear,
+)

@@ -28,6 +28,7 @@ FORMS = ("0.6.1", "1.0.0")
 SIGNED = {4: QuantType.QInt4, 8: QuantType.QInt8, 16: QuantType.QInt16}
 UNSIGNED = {4: QuantType.QUInt4, 8: QuantType.QUInt8, 16: QuantType.QUInt16}
 MOST_TOLD = 5
+MOST_BITS = 32
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,14 +61,14 @@ def read_encodings(folder: Path) -> tuple[list[Encoding], list[Encoding]]:
         whole = json.loads(files[0].read_text(encoding="utf-8"))
         form = str(whole["version"])
         halves = [whole[f"{half}_encodings"] for half in ("activation", "param")]
-    except (IndexError, KeyError, TypeError, ValueError, UnicodeDecodeError):
+    except (IndexError, KeyError, TypeError, ValueError, RecursionError):
         raise _wrong("the file has no version and no encodings", "AIMET writes it") from None
     if form not in FORMS:
         raise _wrong(f"its form is {form}", f"known: {', '.join(FORMS)}")
     reader = _old if form == "0.6.1" else _new
     try:
         activations, parameters = (list(reader(half)) for half in halves)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         raise _wrong(f"an encoding is not whole: {error!r}", f"its form is {form}") from None
     for one in [*activations, *parameters]:
         _check(one)
@@ -92,7 +93,8 @@ def _scale(channel: Mapping[str, Any]) -> float:
     """Older files leave the scale to be calculated from the range."""
     if "scale" in channel:
         return float(channel["scale"])
-    return float((channel["max"] - channel["min"]) / (2 ** int(channel["bitwidth"]) - 1))
+    steps = 2 ** min(int(channel["bitwidth"]), MOST_BITS) - 1  # else a number of any length
+    return float((channel["max"] - channel["min"]) / steps)
 
 
 def _new(half: Sequence[Mapping[str, Any]]) -> Iterator[Encoding]:
@@ -117,7 +119,7 @@ def _new(half: Sequence[Mapping[str, Any]]) -> Iterator[Encoding]:
 def _check(one: Encoding) -> None:
     if one.is_float:
         return
-    if one.bits not in (4, 8, 16, 32):
+    if one.bits not in (4, 8, 16, MOST_BITS):
         raise _wrong(f"'{one.name}' has {one.bits} bits", "4, 8 and 16, and 32 for a bias")
     if not one.scales or len(one.scales) != len(one.offsets):
         raise _wrong(f"'{one.name}' has not one offset for each scale", None)

@@ -87,7 +87,7 @@ def _take_file(run: Run, got: Path, name: str) -> None:
         check_digest(got, sha256, name)
         got.replace(out / file)
         return
-    look(got, shown=name)
+    look(got, shown=name, quoted=False)
     check_digest(got, sha256, name)
     if sides := side_files(read(got, shown=name)):
         raise WorkError(
@@ -109,7 +109,7 @@ def _take(
     package.copy(member, to)
     name = f"{PurePosixPath(member).name} of {package.title}"
     if file is None:
-        look(to, shown=name)
+        look(to, shown=name, quoted=False)
     if sha256 is not None:
         check_digest(to, sha256, name)
     if file is None:

@@ -33,10 +33,11 @@ _MAGIC: tuple[tuple[int, bytes, str, str], ...] = (
 )
 
 
-def look(path: Path, *, shown: str | None = None) -> None:
+def look(path: Path, *, shown: str | None = None, quoted: bool = True) -> None:
     """Raise a WorkError that says what `path` is, when its first bytes are not an ONNX file's.
 
-    `shown` is the user's name for it. Says nothing about the rest of the file.
+    `shown` is the user's name for it. Says nothing about the rest of the file. What a recipe has
+    made us fetch is not `quoted`: the log of a build is no way to read a page of our network.
     """
     name = shown or path.name
     if not path.exists():
@@ -53,7 +54,7 @@ def look(path: Path, *, shown: str | None = None) -> None:
         head = file.read(1024)
     if not head:
         raise WorkError(f"'{name}' is an empty file", hint="get it again: the download failed")
-    _look_at_text(name, head, path.stat().st_size)
+    _look_at_text(name, head, path.stat().st_size, quoted=quoted)
     for offset, magic, kind, hint in _MAGIC:
         if head[offset : offset + len(magic)] == magic:
             if magic == b"PK\x03\x04" and b"/data.pkl" in head:
@@ -64,10 +65,11 @@ def look(path: Path, *, shown: str | None = None) -> None:
             raise WorkError(f"'{name}' is {kind}, not an ONNX file", hint=hint)
 
 
-def _look_at_text(name: str, head: bytes, size: int) -> None:
+def _look_at_text(name: str, head: bytes, size: int, *, quoted: bool) -> None:
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     if text.startswith(b"version https://git-lfs.github.com/spec/"):
-        said = dict(line.split(" ", 1) for line in text.decode().splitlines() if " " in line)
+        lines = text.decode(errors="replace").splitlines()
+        said = dict(line.split(" ", 1) for line in lines if " " in line)
         raise WorkError(
             f"'{name}' is a Git LFS pointer, not the model",
             facts=[("size of the model", f"{said.get('size', '?')} bytes")],
@@ -77,20 +79,20 @@ def _look_at_text(name: str, head: bytes, size: int) -> None:
     if start.startswith((b"<!doctype html", b"<html", b"<head", b"<?xml", b"<!--")):
         raise WorkError(
             f"'{name}' is a web page, not an ONNX file",
-            facts=[("it begins with", text[:60].decode(errors="replace"))],
+            facts=[("it begins with", text[:60].decode(errors="replace"))] if quoted else [],
             hint="the address is that of a page about the file, or a login: take the download link",
         )
     if head.startswith(b"\x08") or not _is_text(head):
         return  # an ONNX file's first byte is the tag of ir_version
     shown = text[:60].decode(errors="replace").splitlines()
-    if size < 512 and b"\n" not in text.strip():
+    if quoted and size < 512 and b"\n" not in text.strip():
         raise WorkError(
             f"'{name}' holds only the text '{shown[0] if shown else ''}', not a model",
             hint="a link was stored as a text file: put the real file there",
         )
     raise WorkError(
         f"'{name}' is a text file, not an ONNX file",
-        facts=[("it begins with", shown[0] if shown else "")],
+        facts=[("it begins with", shown[0] if shown else "")] if quoted else [],
     )
 
 

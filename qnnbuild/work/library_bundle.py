@@ -6,12 +6,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from qnnbuild.digest import digest_file
 from qnnbuild.work.bundle_files import (
-    CARD,
     LICENSE,
-    MANIFEST,
-    files_below,
     json_of,
     license_text,
     move,
@@ -20,8 +16,8 @@ from qnnbuild.work.bundle_files import (
     take_packages,
     take_runtime,
 )
-from qnnbuild.work.card import card
-from qnnbuild.work.manifest import MANIFEST_VERSION, described, manifest_text
+from qnnbuild.work.manifest import MANIFEST_VERSION, described, made_by
+from qnnbuild.work.papers import write_papers
 from qnnbuild.work.run import Run
 
 Told = Mapping[str, Any]
@@ -39,18 +35,7 @@ def bundle(run: Run) -> None:
     take_files(run, out)
     take_runtime(run, out)
     provenance = read_json(run.inputs["provenance"] / "provenance.json")
-    tell(_manifest(run.params, graphs, provenance), out)
-
-
-def tell(manifest: dict[str, Any], out: Path) -> None:
-    """Model card and manifest beside the files that are there."""
-    (out / CARD).write_text(card(manifest), encoding="utf-8", newline="\n")
-    manifest["files"] = {
-        name: {"sha256": digest_file(out / name), "bytes": (out / name).stat().st_size}
-        for name in files_below(out)
-        if name != MANIFEST
-    }
-    (out / MANIFEST).write_text(manifest_text(manifest), encoding="utf-8", newline="\n")
+    write_papers(_manifest(run.params, graphs, provenance), out)
 
 
 def _graph(run: Run, stem: str, told: Told, out: Path) -> dict[str, Any]:
@@ -100,6 +85,7 @@ def _manifest(params: Told, graphs: dict[str, Any], provenance: Told) -> dict[st
         graphs[stem]["source"] = {**told["source"], "digest": digest}
     return {
         "manifest_version": MANIFEST_VERSION,
+        **made_by(params),
         **described(params),
         "toolchain": {"name": params["toolchain"], "tools": dict(_tools(params, provenance))},
         "graphs": graphs,

@@ -7,7 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from qnnbuild.digest import digest_json
 from qnnbuild.work.lora import told_of
+from qnnbuild.work.release import VERSION
 
 MANIFEST_VERSION = 2
 OF_GRAPHS = "graph_configs"
@@ -32,27 +34,36 @@ class GraphFacts:
 def manifest(
     params: Mapping[str, Any],
     graphs: Mapping[str, GraphFacts],
-    files: Mapping[str, tuple[str, int]],
     provenance: Mapping[str, Any],
 ) -> dict[str, Any]:
     """`params` are those of steps/bundle.py, graphs by the stem of their files.
 
-    `files` gives sha256 and size of all but the manifest.
+    Its "files", with sha256 and size of each, are known when all of them are there.
 
     No dates, no timings, no folders of the machine.
     """
     return {
         "manifest_version": MANIFEST_VERSION,
+        **made_by(params),
         **described(params),
         "toolchain": {"name": params["toolchain"], "tools": _tools(params, provenance)},
         "graphs": {
             name: _graph(params["graphs"][name], facts, provenance)
             for name, facts in graphs.items()
         },
-        "files": {
-            name: {"sha256": digest, "bytes": size} for name, (digest, size) in files.items()
-        },
+        "files": {},
         "actions": dict(provenance),
+    }
+
+
+def made_by(params: Mapping[str, Any]) -> dict[str, Any]:
+    """The release that tells all this, and the digest of what the recipe says of the bundle.
+
+    That is the recipe as resolved: a comment in its file is no reason to make a bundle again.
+    """
+    return {
+        "builder": {"name": "qnnbuild", "version": VERSION},
+        "recipe": {"sha256": digest_json(params)},
     }
 
 

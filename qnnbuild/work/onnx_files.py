@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PureWindowsPath
@@ -12,10 +13,12 @@ from onnx import ModelProto, TensorProto
 
 from qnnbuild.work.first_bytes import look
 from qnnbuild.work.run import WorkError
-from qnnbuild.work.walk import tensors
+from qnnbuild.work.walk import tensors, texts
 
 _IN_A_BYTE = {"INT4": 2, "UINT4": 2, "FLOAT4E2M1": 2, "INT2": 4, "UINT2": 4}
 """How many elements of the small types share a byte."""
+
+KNOWN_TYPES = frozenset(TensorProto.DataType.values()) - {TensorProto.UNDEFINED}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +54,19 @@ def read(path: Path, *, shown: str | None = None) -> ModelProto:
             facts=[("size", f"{path.stat().st_size} bytes")],
             hint="it may be cut short: get it again and compare its size and sha256",
         )
+    _check_texts(model, name)
     return model
+
+
+def _check_texts(model: ModelProto, name: str) -> None:
+    """protobuf gives a text that is no UTF-8 as bytes, which nobody behind this counts on."""
+    bad = next((text for text in texts(model) if not isinstance(text, str)), None)
+    if bad is not None:
+        raise WorkError(
+            f"'{name}' has a name that is no text in UTF-8",
+            facts=[("name", repr(bad[:80]))],
+            hint="it is damaged, or what wrote it is: save the model again with onnx.save",
+        )
 
 
 def side_pieces(model: ModelProto) -> Iterator[SidePiece]:
@@ -84,9 +99,13 @@ def piece_of(tensor: TensorProto) -> SidePiece:
 
 def _bytes_of(tensor: TensorProto) -> int:
     """How many bytes the shape and type need."""
-    count = 1
-    for size in tensor.dims:
-        count *= size
+    if tensor.data_type not in KNOWN_TYPES or any(size < 0 for size in tensor.dims):
+        raise WorkError(
+            f"tensor '{tensor.name}' is of a type or size that ONNX does not know",
+            facts=[("type", str(tensor.data_type)), ("sizes", str(list(tensor.dims[:8])))],
+            hint="save the model again with onnx.save",
+        )
+    count: int = math.prod(tensor.dims)
     a_byte = _IN_A_BYTE.get(TensorProto.DataType.Name(tensor.data_type))
     if a_byte:
         return -(-count // a_byte)

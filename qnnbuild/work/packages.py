@@ -7,18 +7,24 @@ from __future__ import annotations
 
 import difflib
 import lzma
+import struct
 import tarfile
 import zipfile
 import zlib
 from pathlib import Path, PurePosixPath
 from typing import IO, Protocol
 
+from qnnbuild.formats.bounded_tar import Bomb, most_bytes, open_tar
 from qnnbuild.work.run import WorkError
 
 MAX_MEMBER_BYTES = 64 << 30
-"""More than any model has; less than what a few kilobytes of a crafted archive unfold to."""
+"""More than any model has, however large the archive is."""
 
-BROKEN = (tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError)
+UNPACKING = (
+    *(zlib.error, lzma.LZMAError, struct.error, EOFError, OSError),
+    *(ValueError, LookupError, OverflowError, RuntimeError),
+)
+BROKEN = (tarfile.TarError, zipfile.BadZipFile, *UNPACKING)
 """What the archive readers raise for damaged data; OSError is what bz2 and gzip choose."""
 
 
@@ -38,10 +44,12 @@ def open_archive(path: Path, title: str) -> Package:
     if zipfile.is_zipfile(path):
         return ZipPackage(path, title)
     try:
-        if tarfile.is_tarfile(path):
+        with open_tar(path):
             return TarPackage(path, title)
-    except BROKEN as error:
+    except (Bomb, *UNPACKING) as error:
         raise _broken(title, error) from error
+    except tarfile.TarError:
+        pass  # none at all
     raise WorkError(
         f"{title} is no zip and no tar, so it has no members",
         place="source.member",
@@ -74,7 +82,7 @@ class ZipPackage:
     def names(self) -> tuple[str, ...]:
         try:
             with zipfile.ZipFile(self._path) as archive:
-                return tuple(_tidy(i.filename) for i in archive.infolist() if not i.is_dir())
+                return tuple(_tidy(i.filename) for i in archive.infolist() if not _is_folder(i))
         except BROKEN as error:
             raise _broken(self.title, error) from error
 
@@ -82,14 +90,16 @@ class ZipPackage:
         try:
             with zipfile.ZipFile(self._path) as archive:
                 for info in archive.infolist():
-                    if _tidy(info.filename) != member or info.is_dir():
+                    if _tidy(info.filename) != member or _is_folder(info):
                         continue
                     if info.flag_bits & 1:
                         raise WorkError(f"{self.title} is encrypted", place="source")
                     with archive.open(info) as file:
-                        _copy(file, to, member)
+                        _copy(file, to, member, most_bytes(self._path.stat().st_size))
                     return
-        except (*BROKEN, NotImplementedError) as error:
+        except FileExistsError:
+            raise
+        except BROKEN as error:
             raise _broken(self.title, error) from error
         raise missing_member(self, member)
 
@@ -101,14 +111,14 @@ class TarPackage:
 
     def names(self) -> tuple[str, ...]:
         try:
-            with tarfile.open(self._path) as archive:
+            with open_tar(self._path) as archive:
                 return tuple(_tidy(i.name) for i in archive if not i.isdir())
         except BROKEN as error:
             raise _broken(self.title, error) from error
 
     def copy(self, member: str, to: Path) -> None:
         try:
-            with tarfile.open(self._path) as archive:
+            with open_tar(self._path) as archive:
                 for info in archive:
                     if _tidy(info.name) != member or info.isdir():
                         continue
@@ -116,8 +126,10 @@ class TarPackage:
                     if file is None:
                         raise WorkError(f"'{member}' in {self.title} is not a file", place="source")
                     with file:
-                        _copy(file, to, member)
+                        _copy(file, to, member, most_bytes(self._path.stat().st_size))
                     return
+        except FileExistsError:
+            raise
         except KeyError as error:  # tarfile's word for a link to nowhere
             raise WorkError(
                 f"'{member}' in {self.title} is a link to a file that is not in there",
@@ -151,7 +163,11 @@ class FolderPackage:
         raise missing_member(self, member)
 
 
-def _copy(file: IO[bytes], to: Path, member: str) -> None:
+def _is_folder(info: zipfile.ZipInfo) -> bool:
+    return info.filename.endswith("/")  # zipfile's own question falls over a name of no letters
+
+
+def _copy(file: IO[bytes], to: Path, member: str, most: int = MAX_MEMBER_BYTES) -> None:
     to.parent.mkdir(parents=True, exist_ok=True)
     with to.open("xb") as out:
         while block := file.read(1 << 20):
@@ -161,10 +177,11 @@ def _copy(file: IO[bytes], to: Path, member: str) -> None:
                 raise WorkError(
                     f"'{member}' cannot be written: {error.strerror}", place="source", exit_code=6
                 ) from error
-            if out.tell() > MAX_MEMBER_BYTES:
+            if out.tell() > min(most, MAX_MEMBER_BYTES):
                 raise WorkError(
-                    f"'{member}' unfolds to more than {MAX_MEMBER_BYTES >> 30} GiB",
+                    f"'{member}' unfolds to more than {min(most, MAX_MEMBER_BYTES) >> 30} GiB",
                     place="source.member",
+                    hint="no model packs so well: the archive is damaged, or made to fill disks",
                 )
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".webp", ".tif", ".tiff", ".gif")
 EIGHT_BIT = ("1", "L", "LA", "P", "PA", "RGB", "RGBA", "RGBX", "CMYK", "YCbCr", "HSV", "LAB")
 PLACE = "samples.images"
+MOST_PIXELS = 1 << 27
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,6 +95,13 @@ def _framed(image: Image.Image, shown: str, recipe: Recipe) -> Image.Image:
     framed = ImageOps.exif_transpose(image).convert("L" if recipe.colour == "L" else "RGB")
     if recipe.resize is not None:
         height, width = recipe.resize
+        if height * width > MOST_PIXELS:
+            raise WorkError(
+                f"'{shown}' is to be made {height} × {width} pixels large",
+                place=f"{PLACE}.resize",
+                hint=f"an input of more than {MOST_PIXELS:,} pixels fits into no NPU",
+                exit_code=2,
+            )
         framed = framed.resize((width, height), Image.Resampling.BILINEAR)
     if recipe.crop is None:
         return framed

@@ -19,6 +19,7 @@ from qnnbuild.work.fold import ASIDE_FROM, put_back, simplify, weights_aside
 from qnnbuild.work.model_bytes import INLINE_LIMIT, load_side_files, save, stored_bytes, write
 from qnnbuild.work.multiply_adds import multiply_adds
 from qnnbuild.work.onnx_files import read_whole, side_files
+from qnnbuild.work.onnx_parts import check_parts
 from qnnbuild.work.operators import Left, check_operators, count_operators, notes_of
 from qnnbuild.work.own_operators import OwnOperators
 from qnnbuild.work.proof import Proof, prove
@@ -28,6 +29,7 @@ from qnnbuild.work.run import Run
 from qnnbuild.work.walk import dtype_of, shape_of
 from qnnbuild.work.wrong_numbers import warn_of_wrong_numbers
 
+MODEL = "model.onnx"
 BASELINE = "baseline.onnx"
 """The original as ONNX Runtime can load it, written beside its side files."""
 
@@ -121,6 +123,7 @@ def _write_json(path: Path, value: Mapping[str, Any]) -> None:
 
 def _as_runtime_loads_it(run: Run, wishes: Wishes, source: Path, story: Story) -> ModelProto:
     """The original, changed only where it would not load, with the outputs wanted."""
+    check_parts(source / MODEL)
     model = read_whole(source)
     story.source_bytes = stored_bytes(model)
     versions.check_versions(model)

@@ -92,10 +92,7 @@ def _compiled(run: Run, sdk: Sdk, asked: Asked, sizes: Mapping[str, int] | None 
     """The binary, read back. `sizes` are those of its graphs' own binaries."""
     members = asked.members
     write_htp_files(sdk, asked.said["htp"], asked.said.get("extensions", {}))
-    argv = [GENERATOR, "--backend", f"{LIBRARIES}/libQnnHtp.so"]
-    argv += _models(run, members)
-    argv += ["--output_dir", f"{{out.{asked.out}}}", "--binary_file", asked.binary]
-    argv += ["--config_file", OUTER_PATH]
+    argv = [GENERATOR, *words(asked, _models(run, members))]
     argv += ["--op_packages", run.params["op_packages"]] if "op_packages" in run.params else []
     ended = run_tool(run, sdk, argv)
     path = run.outputs[asked.out] / f"{asked.binary}.bin"
@@ -114,6 +111,12 @@ def _compiled(run: Run, sdk: Sdk, asked: Asked, sizes: Mapping[str, int] | None 
         text = json.dumps(facts, indent=1, ensure_ascii=False, sort_keys=True)
         (told / f"{member['stem']}.json").write_text(text + "\n", encoding="utf-8")
     return path
+
+
+def words(asked: Asked, models: Sequence[str]) -> list[str]:
+    """The generator's words, but for operators of one's own; `models` names what it loads."""
+    out = ["--output_dir", f"{{out.{asked.out}}}", "--binary_file", asked.binary]
+    return ["--backend", f"{LIBRARIES}/libQnnHtp.so", *models, *out, "--config_file", OUTER_PATH]
 
 
 def _shared(stem: str, path: Path, sizes: Mapping[str, int]) -> dict[str, Any]:

@@ -34,9 +34,7 @@ def library(run: Run) -> None:
     stem, target = run.params["stem"], run.params["target"]
     weights = run.inputs["model"] / f"{stem}.bin"
     _check_weights(weights, target)
-    argv = [*TOOL, "-c", f"{{in.model}}/{stem}.cpp"]
-    argv += ["-b", f"{{in.model}}/{stem}.bin"] if weights.is_file() else []
-    argv += ["-t", target, "-l", stem, "-o", "{out.library}"]
+    argv = [*TOOL, *words(stem, target, weights=weights.is_file())]
     sdk = sdk_here()
     more = {"LDFLAGS": run.params["ldflags"], **_cross(sdk, target)}
     ended = run_tool(run, sdk, argv, more=more)
@@ -60,6 +58,15 @@ def library(run: Run) -> None:
         shutil.copyfile(net, run.outputs["library"] / net.name)
     text = json.dumps(facts, indent=1, sort_keys=True)
     (run.outputs["facts"] / "library.json").write_text(text + "\n", encoding="utf-8")
+
+
+def words(stem: str, target: str, *, weights: bool) -> list[str]:
+    """The tool's words for one system. It calls the library as the weights' file is called.
+
+    Without weights it would be `qnn_model`, so there it is told.
+    """
+    named = ["-b", f"{{in.model}}/{stem}.bin"] if weights else ["-l", stem]
+    return ["-c", f"{{in.model}}/{stem}.cpp", *named, "-t", target, "-o", "{out.library}"]
 
 
 def _cross(sdk: Sdk, target: str) -> dict[str, str]:

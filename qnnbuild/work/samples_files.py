@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import islice
@@ -19,6 +20,9 @@ from qnnbuild.work.sample_set import SampleSet, write_report
 
 ALL_FEEDS = "*.npz"
 
+MOST_BYTES = 1 << 38
+"""Of all random samples of a graph."""
+
 
 def collect(run: Run) -> None:
     """Inputs "model" (prepared), "files", "feeds" → outputs "feeds" and "report".
@@ -28,6 +32,7 @@ def collect(run: Run) -> None:
     borders, _ = borders_of(run.inputs["model"])
     params = run.params
     _check_named(params, borders)
+    _check_random(params, borders)
     images = recipe_of(params["images"]) if params["images"] else None
     reader = Reader(borders=borders, raw=params["raw"], images=images)
     made = SampleSet(
@@ -78,6 +83,19 @@ def _check_named(params: Mapping[str, Any], borders: tuple[Border, ...]) -> None
             place="samples.images",
             facts=[("its inputs", ", ".join(known))],
             hint="a Python file can give all of them: python: {file: feeds.py}",
+            exit_code=2,
+        )
+
+
+def _check_random(params: Mapping[str, Any], borders: tuple[Border, ...]) -> None:
+    """What a recipe of one line may fill a disk with is told before the first of it is made."""
+    one = sum(border.dtype.itemsize * math.prod(border.shape) for border in borders)
+    count = min(params["random"] or 0, params["at_most"] or MOST_BYTES)
+    if one * count > MOST_BYTES:
+        raise WorkError(
+            f"{count:,} random samples of {one:,} bytes are {one * count:,} bytes",
+            place="samples.random",
+            hint="some dozens give the ranges as well",
             exit_code=2,
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,6 +14,9 @@ from qnnbuild.work.run import WorkError
 from qnnbuild.work.walk import dtype_of, graphs, shape_of
 
 Shape = tuple[int | str, ...]
+
+MOST_ELEMENTS = 1 << 29
+"""Of one input: 2 GiB of float32, more than any chip's NPU can reach."""
 
 
 def check_input_names(model: ModelProto, names: Sequence[str], *, key: str) -> None:
@@ -110,6 +114,22 @@ def check_fixed(model: ModelProto) -> None:
             place=f"inputs.{bad[0]}",
             facts=facts,
             hint=f"write inputs: {{{', '.join(lines)}}} with numbers for the names",
+            exit_code=2,
+        )
+    for value in model.graph.input:
+        _check_size(value)
+
+
+def _check_size(value: ValueInfoProto) -> None:
+    """Samples of it are made and held in memory: sizes that none can be are told before."""
+    shape = [size for size in shape_of(value) or () if isinstance(size, int)]
+    if any(size < 0 for size in shape) or math.prod(shape) > MOST_ELEMENTS:
+        raise WorkError(
+            f"input '{value.name}' has {math.prod(shape):,} elements",
+            place=f"inputs.{value.name}",
+            facts=[(value.name, f"{dtype_of(value)} {written(shape)}")],
+            hint=f"more than {MOST_ELEMENTS:,} fit into no NPU: write inputs: "
+            f"{{{value.name}: {{shape: […]}}}}",
             exit_code=2,
         )
 

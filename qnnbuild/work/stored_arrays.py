@@ -21,10 +21,14 @@ from qnnbuild.work.run import WorkError
 PLACE = "samples"
 
 _BROKEN = (
-    *(ValueError, OSError, EOFError, RuntimeError),
+    *(ValueError, OSError, EOFError, RuntimeError, SyntaxError, TypeError, LookupError),
+    *(OverflowError, MemoryError),
     *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, tokenize.TokenError),
 )
 """What numpy and zipfile raise for files that are not whole, encrypted, or something else."""
+
+MOST_TURNED = 2 << 30
+"""Bytes of an array whose order has to be turned, which takes all of it at once."""
 
 _HEADERS = {
     (1, 0): np.lib.format.read_array_header_1_0,
@@ -134,9 +138,21 @@ def _array(stream: IO[bytes], shown: str, file: str) -> Stored:
         )
     found = Stored(shown=f"'{file}'", dtype=dtype, shape=shape, stream=stream)
     if fortran and len(shape) > 1:
+        _check_whole(shape, dtype, shown)
         elements = found.take((math.prod(shape),))
         found.whole, found.taken = elements.reshape(shape, order="F").ravel(), 0
     return found
+
+
+def _check_whole(shape: tuple[int, ...], dtype: np.dtype[Any], shown: str) -> None:
+    wanted = math.prod(shape) * dtype.itemsize
+    if wanted > MOST_TURNED:
+        raise WorkError(
+            f"{shown} is {wanted:,} bytes in Fortran's order, which are read as a whole",
+            place=PLACE,
+            hint="save it in C order: np.savez(file, x=np.ascontiguousarray(x))",
+            exit_code=2,
+        )
 
 
 @contextmanager

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Container
+from collections.abc import Container, Iterable, Iterator
 
 import onnx
 from onnx import ModelProto, NodeProto, defs, inliner
 from onnxruntime.capi import onnxruntime_pybind11_state as runtime
 
 from qnnbuild.work.run import WorkError
-from qnnbuild.work.walk import STANDARD, domain_of, label, nodes
+from qnnbuild.work.walk import STANDARD, domain_of, inner_graphs, label, nodes
 
 OLDEST_OPSET = 7
 """ONNX Runtime promises nothing below; the plugin refuses opset 6's Add with broadcast=1."""
+
+MOST_NODES = 1_000_000
+MOST_CALLS = 100
+"""Functions that call one another, one below the other."""
 
 OLDEST_IR = 8
 """What we write at least: local functions and initializers that are no inputs need newer than 3."""
@@ -71,12 +75,56 @@ def inline_functions(model: ModelProto) -> tuple[ModelProto, list[str]]:
     had = sorted({f"{function.domain}:{function.name}" for function in model.functions})
     if not had:
         return model, []
+    count = _nodes_when_inlined(model)
+    if count > MOST_NODES:
+        raise WorkError(
+            f"the model's functions unfold to {count:,} nodes",
+            hint="no model has as many: export it without functions that call one another",
+            exit_code=2,
+        )
     flat = inliner.inline_local_functions(model)
     used = {node.domain for node in nodes(flat)} | set(STANDARD)
     kept = [opset for opset in flat.opset_import if opset.domain in used]
     del flat.opset_import[:]
     flat.opset_import.extend(kept)
     return flat, had
+
+
+def _nodes_when_inlined(model: ModelProto) -> int:
+    """How many nodes there are when each call of a function is what that function does.
+
+    A WorkError for one that calls itself. What a few calls of calls unfold to may be more than
+    any memory holds, so it is counted first.
+    """
+    functions = {(f.domain, f.name): f for f in model.functions}
+    counts: dict[tuple[str, str], int] = {}
+
+    def count(found: Iterable[NodeProto], above: tuple[tuple[str, str], ...]) -> int:
+        return sum(of_call(node, above) for node in _all_nodes(found))
+
+    def of_call(node: NodeProto, above: tuple[tuple[str, str], ...]) -> int:
+        called = (node.domain, node.op_type)
+        if called not in functions:
+            return 1
+        if called in above or len(above) > MOST_CALLS:
+            raise WorkError(
+                f"the model's function '{node.op_type}' calls itself",
+                facts=[("by", " → ".join(name for _, name in above[-3:]) or "the graph")],
+                hint="ONNX has no recursion: export the model again",
+                exit_code=2,
+            )
+        if called not in counts:
+            counts[called] = count(functions[called].node, (*above, called))
+        return counts[called]
+
+    return count(model.graph.node, ())
+
+
+def _all_nodes(found: Iterable[NodeProto]) -> Iterator[NodeProto]:
+    for node in found:
+        yield node
+        for graph in inner_graphs(node):
+            yield from _all_nodes(graph.node)
 
 
 @functools.cache

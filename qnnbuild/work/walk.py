@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import onnx
 from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
@@ -57,6 +57,33 @@ def _attribute_tensors(node: NodeProto) -> Iterator[TensorProto]:
         yield from attribute.tensors
 
 
+def texts(model: ModelProto) -> Iterator[str | bytes]:
+    """Every name in the model; bytes where it is no UTF-8."""
+    yield from (model.producer_name, model.producer_version, model.domain)
+    yield from (opset.domain for opset in model.opset_import)
+    for entry in model.metadata_props:
+        yield from (entry.key, entry.value)
+    for graph in graphs(model):
+        yield graph.name
+        for value in (*graph.input, *graph.output, *graph.value_info):
+            yield value.name
+            yield from (dim.dim_param for dim in value.type.tensor_type.shape.dim)
+        yield from _texts_of_nodes(graph.node)
+    for function in model.functions:
+        yield from (function.name, function.domain, *function.input, *function.output)
+        yield from _texts_of_nodes(function.node)
+    for tensor in tensors(model):
+        yield tensor.name
+        for entry in tensor.external_data:
+            yield from (entry.key, entry.value)
+
+
+def _texts_of_nodes(nodes: Iterable[NodeProto]) -> Iterator[str | bytes]:
+    for node in nodes:
+        yield from (node.name, node.op_type, node.domain, *node.input, *node.output)
+        yield from (attribute.name for attribute in node.attribute)
+
+
 def domain_of(node: NodeProto) -> str:
     return "ai.onnx" if node.domain in STANDARD else node.domain
 
@@ -76,7 +103,7 @@ def label(node: NodeProto) -> str:
 
 def dtype_name(elem_type: int) -> str:
     """numpy's name for an ONNX element type: float32, int64, bool."""
-    if elem_type == TensorProto.UNDEFINED:
+    if elem_type == TensorProto.UNDEFINED or elem_type not in TensorProto.DataType.values():
         return "unknown"
     if elem_type == TensorProto.STRING:
         return "string"

@@ -79,7 +79,7 @@ def _override(folder: Path) -> Path:
         raise WorkError(f"{len(files)} files match, one is wanted", place="genie.override")
     try:
         read = json.loads(files[0].read_text(encoding="utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise WorkError(
             f"'{files[0].name}' is no JSON: {error}", place="genie.override", exit_code=2
         ) from None

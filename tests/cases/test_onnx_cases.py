@@ -9,13 +9,17 @@ import pytest
 
 from qnnbuild.work.prepare import prepare
 from qnnbuild.work.run import Run, WorkError
+from tests.cases.hopeless import HOPELESS
 from tests.compiling import which_compile
 from tests.working import PREPARE, run_work, staged
+
+pytestmark = pytest.mark.long_file(seconds=30)
 
 HERE = Path(__file__).parent
 CASES = json.loads((HERE / "index.json").read_text(encoding="utf-8"))
 
 REFUSED = {
+    **HOPELESS,
     "sym_batch": "input 'x': dimension 0 'N': give a size",
     "sym_hw": "input 'x': dimension 2 'H', dimension 3 'W': give sizes",
     "zero_batch": "input 'x': dimension 0 is 0",
@@ -25,17 +29,6 @@ REFUSED = {
     "nonzero": "node 'nz' (NonZero) runs on the CPU",
     "loop_op": "node 'lp' (Loop) runs on the CPU",
     "split_middle": "node 'det' (Det) runs on the CPU",
-    "custom_domain": "nobody knows the operator 'Frobnicate' of domain 'com.example'",
-    "empty_graph": "the graph has no nodes",
-    "ir_future": "the model has IR 99, newest is 14",
-    "opset_old": "the model has opset 6, the oldest that works is 7",
-    "tree_ext_missing": "side file 'm.data' is missing",
-    "tree_ext_empty": "side file 'm.data' is cut short: 0 of 896 bytes",
-    "tree_ext_absolute": "the model names its side file by an absolute path: '/models/m.data'",
-    "tree_ext_backslash": "the side file's name has a backslash: 'data\\m.data'",
-    "tree_cut_model": "'model.onnx' is not a whole ONNX file",
-    "tree_zero_bytes": "'model.onnx' is an empty file",
-    "tree_lfs_pointer": "'model.onnx' is a Git LFS pointer, not the model",
 }
 WARNED = {
     "case_names": ["the outputs Y, y share a file name on some disks"],

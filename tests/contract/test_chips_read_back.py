@@ -12,7 +12,7 @@ from qnnbuild.formats.context_binary import ContextFacts, read_context_binary
 from qnnbuild.model.chips import packaged_chips, says_of_itself
 from qnnbuild.model.recipe import Chip
 
-pytestmark = pytest.mark.slow(seconds=60)
+pytestmark = pytest.mark.slow(seconds=30)
 
 CHIPS = packaged_chips()
 REFUSED = {chip.soc_model: chip.name for chip in CHIPS.refused} | dict.fromkeys(

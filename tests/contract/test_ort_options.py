@@ -55,7 +55,7 @@ from tests.option_models import (
     with_scatter_max,
 )
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow(seconds=20)
 
 MODELS = {
     "conv": tiny_conv,

@@ -16,7 +16,7 @@ from qnnbuild.model.recipe import ContextOptions, FileSource, Graph
 from qnnbuild.toolchains.ortqnn import OrtQnn
 
 CHIPS = packaged_chips()
-WARM = ("qnnbuild.work.warm:warm",)
+WARM = "qnnbuild.work.warm:load"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
 from collections.abc import Collection
 from pathlib import Path
@@ -13,6 +14,7 @@ from qnnbuild.actions.plan import Plan
 from qnnbuild.actions.record import Record
 from qnnbuild.digest import digest_bytes, digest_json
 from qnnbuild.engine.state import Current, Outcome, Stale, State, Waits
+from qnnbuild.engine.watcher import Nobody, Watcher
 from qnnbuild.errors import BY_EXIT_CODE, Problem, QnnbuildError, RecipeError, Span
 
 
@@ -41,6 +43,7 @@ class FakeSession:
         self.recipes: dict[str, str | None] = {}
         self.problems: list[Problem] = []
         self.stopped = False
+        self.watcher: Watcher = Nobody()
         self.plan = Plan.of(self._actions(recipes))
 
     def _actions(self, recipes: tuple[str, ...] | None) -> list[Action]:
@@ -93,6 +96,9 @@ class FakeSession:
                 parts.append(path.read_text())
         return "(" + "+".join(parts) + ")"
 
+    def expect(self, names: Collection[str]) -> None:
+        """There is nothing to sum up."""
+
     def state(self, name: str) -> State:
         waits = [n for n in self.plan[name].needs() if not isinstance(self.state(n), Current)]
         if waits:
@@ -125,31 +131,47 @@ class FakeSession:
         return Outcome(name=name, how=how, record=self._made(name, key), seconds=0.1)  # type: ignore[arg-type]
 
     def _meet(self, name: str, count: int) -> None:
-        """Wait until so many actions are here at once; two seconds are enough for that."""
+        """Wait until so many actions are here at once; four seconds are enough for that."""
         (self.root / f"here-{name.replace('/', '-')}").touch()
-        end = time.monotonic() + 2
+        end = time.monotonic() + 4
         while len(list(self.root.glob("here-*"))) < count:
             if time.monotonic() > end:
                 raise BY_EXIT_CODE[4](f"{name} was alone")
             time.sleep(0.01)
 
     def _do(self, name: str) -> None:
+        self.watcher.runs(name)
         word, _, value = self.does[name].partition(" ")
         if word == "fail":
             place = Span(file="recipes/x.yaml", line=3, column=5, text="  - it", end=7)
             raise BY_EXIT_CODE[int(value)](
                 f"{name} went wrong", at=place, facts=[("log", "/the/log")], hint="mend it"
             )
+        if word == "warn":
+            sys.stderr.write("warning: careful\n")
         if word == "break":
             raise ZeroDivisionError
         if word == "meet":
             self._meet(name, int(value))
+        if word == "sleep":
+            (self.root / f"asleep-{Path(name).name}").touch()
         end = time.monotonic() + float(value or 0)
         while word == "sleep" and time.monotonic() < end:
             time.sleep(0.02)
             if self.stopped:
                 (self.root / f"tidied-{Path(name).name}").touch()
                 raise Stopped(f"{name} was stopped")
+
+    def watch(self, watcher: Watcher) -> None:
+        self.watcher = watcher
+
+    def seconds(self, names: Collection[str]) -> dict[str, float]:
+        """What its file says, for each that has one: a last run took so long."""
+        files = {name: self.root / f"took-{name.replace('/', '-')}" for name in names}
+        return {name: float(file.read_text()) for name, file in files.items() if file.exists()}
+
+    def log(self, name: str) -> Path | None:
+        return self.root / "the.log" if (self.root / "the.log").exists() else None
 
     def paths(self, name: str) -> tuple[list[Path], list[Path]]:
         sources = [

@@ -73,3 +73,13 @@ def spoils_its_input(run: Run) -> None:
     path = run.inputs["i"] / "a.txt"
     path.write_text("spoiled")
     (run.outputs["o"] / "value").write_text(path.read_text())
+
+
+def is_killed(run: Run) -> None:
+    """As often as it is asked for, as the kernel does it; it counts itself in a file."""
+    count = Path(str(run.params["count"]))
+    with count.open("a") as file:
+        file.write("x")
+    if len(count.read_text()) <= int(run.params["times"]):
+        os.kill(os.getpid(), signal.SIGKILL)
+    well(run)

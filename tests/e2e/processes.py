@@ -8,7 +8,7 @@ from pathlib import Path
 
 def alive(pid: int) -> bool:
     """Whether the process runs; a moment is given to the kernel to end it."""
-    for _ in range(50):
+    for _ in range(1500):
         if _stat(pid)[0] in ("", "Z"):
             return False
         time.sleep(0.02)
@@ -32,3 +32,7 @@ def _stat(pid: int) -> tuple[str, str]:
     except (FileNotFoundError, ProcessLookupError):
         return "", ""
     return state, parent
+
+
+def parent(pid: int) -> int:
+    return int(_stat(pid)[1])

@@ -87,6 +87,9 @@ class SmallRepo:
             stdin=subprocess.DEVNULL, capture_output=True, timeout=self.timeout_s, check=False,
         )  # fmt: skip
         assert "Traceback" not in done.stderr + done.stdout, done.stderr + done.stdout
+        if done.returncode:  # pytest shows it where a test did not expect that
+            said = [" ".join(argv), f"exit {done.returncode}", done.stdout, done.stderr]
+            sys.stdout.write("\n".join(["", *said]))
         return Done(done.returncode, done.stdout, done.stderr)
 
     def left_in_store(self) -> list[str]:

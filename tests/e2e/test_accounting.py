@@ -51,7 +51,7 @@ def manifest(repo: SmallRepo) -> Any:
     return json.loads((repo.root / "build/net/SM8750/manifest.json").read_text())
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=20)
 def test_a_node_on_the_cpu_has_its_reason_and_both_sources_agree(built: SmallRepo) -> None:
     graph = manifest(built)["graphs"]["erf"]
 

@@ -14,7 +14,7 @@ from tests.e2e.sdk_repo import SdkRepo, sdk_repo
 from tests.e2e.small_repo import Done, SmallRepo
 from tests.models import tiny_conv
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow(seconds=40)
 
 NAME = "sense-voice-zh-en-ja-ko-yue-2024-07-17-int8"
 RECIPE = f"""\
@@ -54,7 +54,9 @@ LIBRARIES = {
     for target in ("linux-x64", "android-aarch64")
     for frames in (6, 10)
 }
-COMMON = ["LICENSE", "README.md", "info.txt", "manifest.json"]
+COMMON = ["LICENSE", "README.md", "bom.cdx.json", "info.txt", "manifest.json"]
+COMMON += ["provenance.intoto.json"]
+TELL_OF_OTHERS = {"manifest.json", "provenance.intoto.json"}
 MORE = ["test_wavs", "test_wavs/en.wav", "test_wavs/zh.wav", "tokens.txt"]
 
 
@@ -130,7 +132,7 @@ def test_the_manifest_inside_is_of_what_is_inside(built) -> None:
         found = members(packed(repo, name))
         listed = json.loads(found["manifest.json"])["files"]
 
-        assert set(listed) == {n for n in found if found[n]} - {"manifest.json"}
+        assert set(listed) == {n for n in found if found[n]} - TELL_OF_OTHERS
         assert {n: one["bytes"] for n, one in listed.items()} == {n: len(found[n]) for n in listed}
 
 
@@ -151,7 +153,7 @@ def test_the_same_bundle_is_packed_to_the_same_bytes(built) -> None:
     done = repo.qnnbuild("rebuild", "archive/*")
 
     assert done.code == 0, done.out + done.err
-    assert done.err.strip() == "16 files, all the same"
+    assert done.err.strip() == "24 files, all the same"
 
 
 def test_another_line_of_info_packs_the_archives_and_nothing_else(built) -> None:
@@ -310,7 +312,7 @@ def test_the_toolchain_ort_has_archives_of_all_that_is_in_its_bundles(tmp_path: 
     folder = tmp_path / "build/tiny/SM8750"
     bundled = {file.name: file.read_bytes() for file in folder.iterdir()}
     same = {name for name in bundled if found.get(name) == bundled[name]}
-    assert same == set(bundled) - {"LICENSE.txt", "README.md", "manifest.json"}
+    assert same == set(bundled) - {"LICENSE.txt", "README.md", "bom.cdx.json"} - TELL_OF_OTHERS
     assert found["LICENSE"] == bundled["LICENSE.txt"]
     assert found["info.txt"] == b"chip=SM8750\n"
     assert {"run.py", "tiny_ctx.onnx"} <= same

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import yaml
 
 from tests.e2e.small_repo import SmallRepo, tiny_repo, told
 
@@ -160,15 +159,19 @@ def test_the_version_is_told(fresh: SmallRepo) -> None:
     assert fresh.qnnbuild("--version").out == f"qnnbuild {version('qnnbuild')}\n"
 
 
-def test_help_has_a_line_for_each_command(fresh: SmallRepo) -> None:
-    from qnnbuild.cli import COMMANDS
+def test_help_has_a_line_for_each_command(
+    fresh: SmallRepo, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from qnnbuild.cli import COMMANDS, main
 
     done = fresh.qnnbuild("--help")
 
     assert done.code == 0
     assert [name for name in COMMANDS if f"\n    {name}" not in done.out] == []
-    for name in COMMANDS:
-        assert fresh.qnnbuild(name, "--help").out.startswith(f"usage: qnnbuild {name} ")
+    for name in COMMANDS:  # here: each process would take a second
+        with pytest.raises(SystemExit, match="0"):
+            main([name, "--help"])
+        assert capsys.readouterr().out.startswith(f"usage: qnnbuild {name} ")
 
 
 @pytest.mark.parametrize("below", ["recipes", "onnx", "build/tiny/SM8750"])
@@ -212,7 +215,7 @@ def test_a_doctor_finds_this_machine_well_or_says_what_mends_it(built: SmallRepo
     rows = {row["what"]: row for row in found}
 
     # a container may forbid the one, and be short of the other
-    unsure = {"address randomisation off", "free disk"}
+    unsure = {"address randomisation off", "free disk", "memory"}
     bad = {what for what, row in rows.items() if not row["good"]}
     assert bad <= unsure
     assert done.code == (4 if bad else 0)
@@ -222,20 +225,12 @@ def test_a_doctor_finds_this_machine_well_or_says_what_mends_it(built: SmallRepo
     assert [row["mend"] for row in found if row["good"]] == [None] * (len(rows) - len(bad))
 
 
-def test_a_new_repo_has_no_mistakes_and_a_workflow_that_reads(
-    fresh: SmallRepo, tmp_path: Path
-) -> None:
+def test_a_new_repo_has_no_mistakes(fresh: SmallRepo, tmp_path: Path) -> None:
     done = SmallRepo(tmp_path, fresh.env).qnnbuild("init", "new")
     new = SmallRepo(tmp_path / "new", fresh.env)
-    workflow = yaml.safe_load((new.root / ".github/workflows/build.yml").read_text())
 
     assert (done.code, done.out, done.err) == (0, "", "made new; now: cd new && doit\n")
     assert new.qnnbuild("check").err == "1 recipe, 4 targets, 21 actions: no mistakes\n"
-    assert [step["run"] for step in workflow["jobs"]["build"]["steps"] if "run" in step] == [
-        "pip install -r requirements.txt",
-        "qnnbuild check",
-        "doit -n 4 --continue",
-    ]
     assert not any("{" in path.read_text() for path in new.root.glob("*.txt"))
     assert (new.root / "README.md").read_text().startswith("# new\n")
 
@@ -250,7 +245,7 @@ def test_doit_of_a_new_repo_finds_the_loader_before_it_reads_the_dodo(
     assert new.doit("list").out == "silero-vad   everything of silero-vad\n"
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=110)
 def test_a_new_repo_builds_at_once(fresh: SmallRepo, tmp_path: Path) -> None:
     SmallRepo(tmp_path, fresh.env).qnnbuild("init", "new")
     new = SmallRepo(tmp_path / "new", {**fresh.env, **_pip_settings()})

@@ -10,6 +10,8 @@ import pytest
 
 from tests.e2e.small_repo import BIN, SmallRepo, tiny_repo
 
+pytestmark = pytest.mark.long_file(seconds=30)
+
 WRONG = "model: wrong\nlicense: MIT\nsource: {file: ../onnx/deep.onnx}\nchips: [SM8575]\n"
 RANDOM_WEIGHTS = """\
 import os
@@ -106,9 +108,10 @@ def test_a_folder_in_the_place_of_a_file_is_told(file: str, repo: SmallRepo) -> 
     (repo.root / file).unlink(missing_ok=True)
     (repo.root / file).mkdir()
     for done in (repo.qnnbuild("check"), repo.doit()):
-        assert (done.code, done.out) == (6, "")
+        assert (done.code, done.out) == (2, "")
         assert done.err == (
-            f"error: {file} cannot be read: Is a directory\n  file: {repo.root / file}\n"
+            f"error: {file} is no file, but a folder or a device\n  file: {repo.root / file}\n"
+            "  hint: put a text file in its place, or take it away\n"
         )
 
 

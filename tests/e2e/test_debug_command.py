@@ -84,12 +84,18 @@ def test_a_changed_bar_judges_anew_and_compiles_nothing(repo: Path) -> None:
 
 
 def test_the_first_bad_layer_is_named(
-    repo: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    repo: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
 ) -> None:
     monkeypatch.chdir(repo)
-    code = main(["debug", NAME])
+    code = main(["debug", NAME, "--html", str(tmp_path / "layers.html")])
 
     assert code == 0
+    assert "<p>the first bad layer is square (Mul): 2.5 dB" in (tmp_path / "layers.html").read_text(
+        encoding="utf-8"
+    )
     assert capsys.readouterr().out.splitlines()[-4:] == [
         "the first bad layer is square (Mul): 2.5 dB, below 20 dB, on sample 000000",
         "what it is computed from has 71.2 dB",

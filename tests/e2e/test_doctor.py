@@ -93,7 +93,7 @@ def needs(library: str) -> Change:
         (
             taken("sdk"),
             "folder",
-            "there is no such folder: TOP/sdk",
+            "there is no such folder: sdk",
             "root: the folder that has sdk.yaml, bin and lib in it",
         ),
         (

@@ -11,6 +11,8 @@ import pytest
 
 from tests.e2e.doit_repo import SETTLE_S, M, N, Repo, make_repo, without_times
 
+pytestmark = pytest.mark.long_file(seconds=40)
+
 
 @pytest.fixture
 def repo(tmp_path: Path) -> Repo:

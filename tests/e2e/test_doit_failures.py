@@ -31,6 +31,7 @@ def test_a_failure_is_told_once_with_its_class_as_exit_code(
         "  log: /the/log\n"
         "  hint: mend it\n"
         "  more: qnnbuild show fetch/m\n"
+        "  again: doit fetch/m\n"
         "failed 1, not built 1\n"
     )
 

@@ -13,7 +13,7 @@ import pytest
 from tests.e2e.small_repo import REPO, SmallRepo
 from tools.atlas.rates import Rate
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow(seconds=50)
 
 MODELS = ("silero-vad-op18", "speech-embedding", "dnsmos", "minilm-l3", "pp-ocr-cls-quantized")
 LETTING_THROUGH = ("PIP_", "SSL_", "REQUESTS_", "HTTP", "http", "NO_PROXY", "no_proxy")

@@ -7,8 +7,6 @@ import socket
 from collections.abc import Mapping
 from pathlib import Path
 
-import pytest
-
 from qnnbuild.digest import digest_bytes
 from tests.e2e.local import REPO, Handler, Said, run_entry, send, served
 from tests.models import scale_bytes, write_with_side_file
@@ -95,13 +93,22 @@ def test_a_revision_that_the_hub_does_not_have_is_told(tmp_path):
     assert said.place == "source.revision"
 
 
-@pytest.mark.slow
+NO_PAUSES = """\
+import time
+
+time.sleep = lambda seconds: print(f"pauses for {seconds} s")
+"""
+
+
 def test_a_hub_that_cannot_be_reached_is_told(tmp_path):
+    """The client tries for 24 seconds; its pauses are told, and not waited for."""
+    (tmp_path / "sitecustomize.py").write_text(NO_PAUSES)
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         endpoint = f"http://127.0.0.1:{taken.getsockname()[1]}"
-        said = fetch_hub(tmp_path / "run", endpoint)
+        said = fetch_hub(tmp_path / "run", endpoint, env={"PYTHONPATH": f"{tmp_path}:{REPO}"})
 
+    assert "pauses for 1 s" in said.log
     assert said.message == "the hub cannot be reached"
     assert said.facts[0] == ("endpoint", endpoint)
 

@@ -13,7 +13,7 @@ from tests.e2e.sdk_repo import SdkRepo, sdk_repo
 from tests.libraries import X86_64
 from tests.standin.lay_out_cross import lay_out_cross
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow(seconds=30)
 
 UBUNTU = "aarch64-ubuntu-gcc9.4"
 

@@ -18,7 +18,7 @@ from qnnbuild.formats.ctx_onnx import CtxOnnxFacts
 from tests.e2e.small_repo import Done, SmallRepo
 from tests.models import tiny_conv, tiny_qdq
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow(seconds=70)
 
 ELSEWHERE = """
 import os, sys

@@ -49,7 +49,7 @@ def compiled(source: ModelProto, folder: Path, **graph: Any) -> Built:
     return made
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=20)
 def test_its_binary_runs_and_is_refused(magika: Built) -> None:
     with pytest.raises(WorkError) as caught:
         judged(magika, {"min_sqnr_db": 30.0})

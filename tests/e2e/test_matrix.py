@@ -1,4 +1,4 @@
-"""The shares of `qnnbuild matrix`, each built by a machine of its own that shares one cache."""
+"""What `qnnbuild matrix` says. That its shares make each action once: test_workflows.py."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.remote_servers import PlainServer, plain_server
-from tests.e2e.small_repo import Done, SmallRepo, tiny_repo
+from tests.e2e.small_repo import SmallRepo, tiny_repo
 
 pytestmark = pytest.mark.slow
 
@@ -17,37 +17,6 @@ URL, MODE = "QNNBUILD_REMOTE_CACHE", "QNNBUILD_REMOTE_CACHE_MODE"
 
 def a_machine(repo: SmallRepo, root: Path, server: PlainServer) -> SmallRepo:
     return repo.copy(root, **{URL: server.url, MODE: "read-write"})
-
-
-def job(machine: SmallRepo, share: str) -> Done:
-    names = machine.qnnbuild("matrix", "--names", share).out.split()
-    return machine.doit(*names)
-
-
-def test_all_jobs_together_make_each_action_once(tmp_path):
-    repo = tiny_repo(tmp_path / "repo")
-    matrices = json.loads(repo.qnnbuild("matrix", "--json").out)
-    jobs = [
-        one
-        for kind in ("first", "chips", "last")
-        for part in matrices[kind]
-        for one in part["include"]
-    ]
-    made: list[str] = []
-    with plain_server() as server:
-        for one in jobs:
-            done = job(a_machine(repo, tmp_path / one["artifact"], server), one["share"])
-            assert done.code == 0, done.out + done.err
-            assert len(done.ran) == one["actions"]
-            made += done.ran
-        whole = a_machine(repo, tmp_path / "whole", server)
-        everything = whole.doit()
-        left = whole.qnnbuild("matrix", "--stale")
-    plan = [row["name"] for row in json.loads(repo.qnnbuild("plan", "--json").out)]
-
-    assert sorted(made) == sorted(plan)
-    assert everything.ran == []
-    assert (left.out, left.err) == ("share  actions\n", "0 of 17 actions in 0 shares\n")
 
 
 def test_only_the_stale_chip_gets_a_job_and_a_cache_is_asked(tmp_path):

@@ -17,6 +17,8 @@ from tests.e2e.small_repo import SmallRepo
 from tests.graphs import model
 from tests.models import scale_bytes, scale_model, tiny_qdq, with_erf, write_with_side_file
 
+pytestmark = pytest.mark.long_file(seconds=180)
+
 GOLDEN = Path(__file__).parents[1] / "golden" / "mistakes"
 RECIPE = """\
 model: m

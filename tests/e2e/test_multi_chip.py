@@ -17,6 +17,8 @@ from qnnbuild.work.multi_chip_files import strip_binary
 from tests.e2e.small_repo import SmallRepo
 from tests.models import tiny_conv
 
+pytestmark = pytest.mark.long_file(seconds=40)
+
 RECIPE = """\
 model: several
 license: MIT

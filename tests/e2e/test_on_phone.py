@@ -18,7 +18,7 @@ from tests.e2e.sdk_repo import SdkRepo, sdk_repo
 from tests.e2e.small_repo import Done
 from tests.standin.lay_out import lay_out_adb, turn
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow(seconds=50)
 
 SENSE = """\
 model: sense

@@ -24,7 +24,7 @@ from tests.standin.packages import (
     SOURCE,
 )
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow(seconds=80)
 
 RECIPE = """\
 model: own

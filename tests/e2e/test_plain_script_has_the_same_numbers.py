@@ -14,7 +14,7 @@ from tests.e2e.small_repo import SmallRepo
 from tests.e2e.verifying import by_hand, numbers_of
 from tests.graphs import model
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow(seconds=40)
 
 RECIPE = """\
 model: c

@@ -15,6 +15,8 @@ from tests.graphs import model
 from tests.repairable import BROKEN
 from tests.working import PREPARE, run_work, staged, written
 
+pytestmark = pytest.mark.long_file(seconds=30)
+
 REPO = Path(__file__).parents[2]
 CASES = REPO / "tests" / "cases" / "onnx"
 

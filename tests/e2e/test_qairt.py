@@ -13,7 +13,7 @@ from tests.e2e.sdk_repo import CHIPS, SdkRepo, sdk_repo
 from tests.e2e.small_repo import Done
 from tests.standin.lay_out import lay_out_ndk, turn
 
-pytestmark = pytest.mark.slow(seconds=150)
+pytestmark = pytest.mark.slow(seconds=220)
 
 ONE = "context/sense/model/6@SM8750"
 
@@ -124,7 +124,7 @@ CONVERTER = (
 )
 LIBRARY = (
     "qnn-model-lib-generator -c in/model/model.cpp -b in/model/model.bin -t x86_64-linux-clang "
-    "-l model -o out/library"
+    "-o out/library"
 )
 CONTEXT = (
     "libQnnHtp.so --model in/library/x86_64-linux-clang/libmodel.so --output_dir out/context "

@@ -13,7 +13,7 @@ from tests.e2e.sdk_repo import SdkRepo, sdk_repo
 from tests.e2e.small_repo import Done
 from tests.standin.lay_out import turn
 
-pytestmark = pytest.mark.slow(seconds=120)
+pytestmark = pytest.mark.slow(seconds=170)
 
 RECIPE = """\
 model: sense

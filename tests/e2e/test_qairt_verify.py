@@ -14,7 +14,7 @@ from qnnbuild.work.npz import Array, read_npz
 from tests.e2e.sdk_repo import SdkRepo, sdk_repo, spoilt
 from tests.standin.lay_out import HOST, turn
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow(seconds=70)
 
 RECIPE = """\
 model: sense

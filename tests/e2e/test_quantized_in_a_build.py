@@ -12,7 +12,7 @@ import pytest
 from tests.e2e.small_repo import SmallRepo
 from tests.models import tiny_conv
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow(seconds=50)
 
 GRAPHS = ("a", "b")
 RECIPE = """\

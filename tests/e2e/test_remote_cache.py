@@ -13,11 +13,14 @@ import pytest
 from tests.e2e.remote_servers import S3, PlainServer, buildgrid, flipped, nginx, plain_server, s3
 from tests.e2e.small_repo import QUIET, SmallRepo, tiny_repo
 from tests.models import scale_model
+from tests.signing import pem_keys
 
-pytestmark = pytest.mark.slow(seconds=60)
+pytestmark = pytest.mark.slow(seconds=140)
 
 URL, MODE = "QNNBUILD_REMOTE_CACHE", "QNNBUILD_REMOTE_CACHE_MODE"
 TOKEN = "QNNBUILD_REMOTE_CACHE_TOKEN"
+SIGNING_KEY = "QNNBUILD_REMOTE_CACHE_SIGNING_KEY"
+TRUSTED_KEYS = "QNNBUILD_REMOTE_CACHE_TRUSTED_KEYS"
 SECRET = "geheim-Zm9v"
 
 
@@ -62,6 +65,43 @@ def test_only_what_lands_and_what_the_report_tells_is_downloaded(built, tmp_path
 
     assert server.counts()["GET cas"] == len(stored)  # nothing twice
     assert all(isinstance(json.loads(text), dict) for text in more)
+
+
+def test_what_was_built_before_is_shared_later(tmp_path):
+    """By a machine that had no cache when it built: a second time there is nothing to send."""
+    secret, public = pem_keys(tmp_path, "ours")
+    with plain_server() as server:
+        repo = tiny_repo(tmp_path / "a")
+        repo.doit()
+        without = repo.qnnbuild("store", "push")
+        repo.env |= {URL: server.url}
+        reading = repo.qnnbuild("store", "push")
+        repo.env |= {MODE: "read-write", SIGNING_KEY: secret}
+        pushed = [repo.qnnbuild("store", "push", "--json") for _ in range(2)]
+        there = repo.copy(tmp_path / "b", **{MODE: "read", TRUSTED_KEYS: str(public)})
+        done = there.doit()
+
+    assert (without.code, reading.code) == (2, 2)
+    assert "hint: remote_cache: {url: …, mode: read-write} in qnnbuild.yaml" in without.err
+    assert f"the remote cache {server.url} is only read" in reading.err
+    first, second = (json.loads(one.out) for one in pushed)
+    assert (first["records"], first["not_built"], first["left"]) == (17, 0, 0)
+    assert first["files"] > 17
+    assert second == {**first, "files": 0, "total_bytes": 0}
+    assert (done.summary, done.ran) == ("fetched 17", [])
+    assert there.files() == repo.files()
+
+
+def test_a_push_that_breaks_off_says_so(tmp_path):
+    repo = tiny_repo(tmp_path / "a")
+    repo.doit()
+    repo.env |= {URL: "http://127.0.0.1:9", MODE: "read-write"}
+    pushed = repo.qnnbuild("store", "push")
+
+    assert pushed.code == 6, pushed.err
+    assert "the remote cache is not used any more: it cannot be reached" in pushed.err
+    assert "hint: what it has by now is not sent again the next time" in pushed.err
+    assert pushed.err.endswith("shared 0 of 17 records; 0 files (0 B) were not there yet\n")
 
 
 def test_a_build_of_nothing_asks_nobody(built, tmp_path):
@@ -178,20 +218,26 @@ SERVERS = {"nginx": on_nginx, "buildgrid": on_buildgrid, "s3": on_s3, "folder": 
 
 
 @pytest.mark.parametrize("kind", SERVERS)
-def test_a_real_server_serves(kind, tmp_path):
+def test_a_real_server_serves_what_is_signed(kind, tmp_path):
     with SERVERS[kind](tmp_path / "server") as env:
         a = SmallRepo.make(tmp_path / "a" / "repo", **env)
-        declared = {"url": env[URL], "instance": env.get("INSTANCE", "main")}
+        secret, _ = pem_keys(a.root, "ours")
+        declared = {
+            "url": env[URL],
+            "instance": env.get("INSTANCE", "main"),
+            "trusted_keys": ["ours.pem"],
+        }
         with (a.root / "qnnbuild.yaml").open("a") as file:
             file.write(f"remote_cache: {json.dumps(declared)}\n")
         a.model("small", scale_model(size=64))
         a.recipe("quiet", QUIET)
-        pushed = a.doit(env={MODE: "read-write"})
+        pushed = a.doit(env={MODE: "read-write", SIGNING_KEY: secret})
         b = a.copy(tmp_path / "elsewhere" / "b")
         taken = b.doit()
 
     assert (pushed.err, pushed.summary) == ("", "made 5")
     assert (taken.err, taken.summary) == ("", "fetched 5")
     assert b.files() == a.files()
+    secrets = (S3["AWS_SECRET_ACCESS_KEY"], secret.splitlines()[1])
     for path in tmp_path.rglob("*"):
-        assert not path.is_file() or S3["AWS_SECRET_ACCESS_KEY"].encode() not in path.read_bytes()
+        assert not path.is_file() or not any(one.encode() in path.read_bytes() for one in secrets)

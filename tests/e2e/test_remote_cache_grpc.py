@@ -16,8 +16,10 @@ import grpc
 import pytest
 
 from qnnbuild.digest import Digest, digest_bytes
+from qnnbuild.remote import reapi_pb2 as api
 from qnnbuild.remote.cache import GONE, Content, Landing, Trouble
 from qnnbuild.remote.grpc_cache import GrpcCache
+from qnnbuild.remote.grpc_calls import LARGEST_MESSAGE
 from tests.e2e.grpc_server import GrpcServer, grpc_server
 
 LARGE = random.Random(7).randbytes(6 << 20) + bytes(4 << 20)
@@ -123,6 +125,26 @@ def test_lies_are_told(tmp_path: Path, lie: str, packs: bool) -> None:
         failed = fetched(client(server), tmp_path, FILES)
 
     assert failed.keys() == {digest for digest in FILES if FILES[digest]}
+
+
+@pytest.mark.parametrize("packs", [False, True])
+def test_contents_that_were_exchanged_are_refused(tmp_path: Path, packs: bool) -> None:
+    with grpc_server(packs=packs) as server:
+        digests = [digest for digest in FILES if FILES[digest]]
+        contents = [FILES[digest] for digest in (*digests[1:], digests[0])]
+        server.kept.update(zip(digests, contents, strict=True))
+        failed = fetched(client(server), tmp_path, FILES)
+
+    assert failed.keys() == set(digests)
+    assert GONE not in failed.values()
+
+
+def test_a_result_that_is_longer_than_a_message_is_not_taken() -> None:
+    with grpc_server() as server:
+        file = api.OutputFile(path="record.json", contents=bytes(LARGEST_MESSAGE))
+        server.results["ab" * 32] = api.ActionResult(output_files=[file])
+        with pytest.raises(Trouble, match="it is full, or asked too much"):
+            client(server).result("ab" * 32, 1)
 
 
 def test_a_stream_that_becomes_endless_is_cut(tmp_path: Path) -> None:

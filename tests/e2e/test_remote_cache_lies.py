@@ -5,24 +5,30 @@ from __future__ import annotations
 import time
 from base64 import b64encode
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import pytest
 
+from qnnbuild.actions.record import Tree
 from qnnbuild.engine.builder import Builder
 from qnnbuild.engine.records import Records
 from qnnbuild.engine.remote_store import RemoteStore
+from qnnbuild.engine.result_signing import Signing, trusted_keys
 from qnnbuild.engine.store import Store
 from qnnbuild.errors import Problem
 from qnnbuild.model.remote_cache import RemoteCache
 from qnnbuild.remote.opening import open_cache
+from qnnbuild.remote.result import LARGEST
 from qnnbuild.text.render import terminal
+from tests.e2e.poison import put, record_in
 from tests.e2e.remote_servers import Answer, Handler, PlainServer, flipped, plain_server
 from tests.unit.engine.fake_world import CHAIN, FakeWorld, Remote, make_all, ran
 
 SHIPPED = "bundle/m(context/m(convert/m(fetch/m(a))+b))"
-TIMEOUT_S = 0.5
+TIMEOUT_S = 0.5  # where it is waited for
+PATIENCE_S = 30.0  # where an answer comes, on a machine that has much else to do
 SECRET = "geheim-Zm9v"
 
 
@@ -61,9 +67,11 @@ def remote(
     *,
     mode: str = "read",
     token: str = "",
+    timeout_s: float = PATIENCE_S,
+    trusted: tuple[str, ...] = (),
     **more: str,
 ):
-    settings = RemoteCache(url=url, mode=mode, timeout_s=TIMEOUT_S)
+    settings = RemoteCache(url=url, mode=mode, timeout_s=timeout_s, trusted_keys=trusted)
     environment = {"NETRC": "/dev/null", "QNNBUILD_REMOTE_CACHE_TOKEN": token, **more}
 
     def opening(store: Store, records: Records) -> RemoteStore:
@@ -72,16 +80,19 @@ def remote(
             records,
             settings=settings,
             opened=partial(open_cache, settings, environment),
+            signing=Signing(trusted_keys(settings.trusted_keys, Path()), environment),
             tell=(told if told is not None else []).append,
         )
 
     return opening
 
 
-def built(root: Path, url: str, mode: str = "read") -> tuple[list[str], list[Problem]]:
+def built(
+    root: Path, url: str, mode: str = "read", timeout_s: float = PATIENCE_S
+) -> tuple[list[str], list[Problem]]:
     """What a build ran, and what it told of the cache; what it made is right."""
     told: list[Problem] = []
-    builder = opened(root, remote(url, told, mode=mode))
+    builder = opened(root, remote(url, told, mode=mode, timeout_s=timeout_s))
     make_all(builder)
     builder.finish()
     close(builder)
@@ -114,6 +125,27 @@ def without_end(said: Handler, contents: bytes) -> None:
             said.wfile.write(bytes(1 << 16))
     except OSError:
         said.close_connection = True
+
+
+def a_gigabyte(said: Handler, contents: bytes) -> None:
+    """Promised and sent, as far as somebody takes it."""
+    said.say(200, contents, length=1 << 30)
+    try:
+        for _ in range(1 << 14):
+            said.wfile.write(bytes(1 << 16))
+    except OSError:
+        said.close_connection = True
+
+
+def a_terabyte(said: Handler, contents: bytes) -> None:
+    """Promised, and the contents are all that comes."""
+    said.say(200, contents, length=1 << 40)
+    said.close_connection = True
+
+
+def says_less(said: Handler, contents: bytes) -> None:
+    """What follows on the same connection would be the beginning of the next answer."""
+    said.say(200, contents, length=len(contents) - 1)
 
 
 def broken(said: Handler, contents: bytes) -> None:
@@ -171,9 +203,13 @@ def no_http(said: Handler, contents: bytes) -> None:
 
 
 LIES = (
-    flipped, truncated, too_long, without_end, broken, hanging, hanging_later, closes_early,
-    closes_at_once, drips, a_page, in_circles, forbidden, no_http,
+    flipped, truncated, too_long, without_end, a_gigabyte, a_terabyte, says_less, broken, hanging,
+    hanging_later, closes_early, closes_at_once, drips, a_page, in_circles, forbidden, no_http,
 )  # fmt: skip
+
+
+def patience(lie: Answer) -> float:
+    return TIMEOUT_S if lie in (without_end, hanging, hanging_later, drips) else PATIENCE_S
 
 
 @pytest.mark.parametrize("lie", LIES, ids=lambda lie: lie.__name__)
@@ -182,7 +218,7 @@ def test_a_server_that_lies_costs_a_warning_and_no_bytes(
     shared: PlainServer, tmp_path: Path, kind: str, lie: Answer
 ) -> None:
     shared.lies[kind] = lie
-    made, told = built(tmp_path / "here", shared.url)
+    made, told = built(tmp_path / "here", shared.url, timeout_s=patience(lie))
 
     assert made == [one.name for one in CHAIN]
     assert [problem.severity for problem in told] == ["warning"]
@@ -200,7 +236,7 @@ def test_uploads_that_fail_cost_a_warning(
     if kind == "HEAD cas":  # a lie is told of what is there
         built(tmp_path / "there", server.url, "read-write")
         server.forget("ac")
-    made, told = built(tmp_path / "here", server.url, "read-write")
+    made, told = built(tmp_path / "here", server.url, "read-write", patience(lie))
 
     assert made == [one.name for one in CHAIN]
     assert len(told) == 1
@@ -226,6 +262,33 @@ def test_the_result_of_another_key_is_refused(shared: PlainServer, tmp_path: Pat
     assert [problem.message for problem in told] == [
         f"the remote cache is wrong about the result of fetch/m: it sent {another}"
     ]
+
+
+def test_contents_that_were_exchanged_are_refused(shared: PlainServer, tmp_path: Path) -> None:
+    """Each is what some other digest promises."""
+    paths = [path for path in shared.kept if path.startswith("/cas/")]
+    contents = [shared.kept[path] for path in (*paths[1:], paths[0])]
+    shared.kept.update(zip(paths, contents, strict=True))
+    made, told = built(tmp_path / "here", shared.url)
+
+    assert made == [one.name for one in CHAIN]
+    assert [problem.message.partition(": ")[0] for problem in told] == [
+        "the remote cache is wrong about what is needed"
+    ]
+
+
+@pytest.mark.parametrize("size", [LARGEST, LARGEST + 1])
+def test_a_result_that_promises_a_terabyte_takes_no_room(
+    shared: PlainServer, tmp_path: Path, size: int
+) -> None:
+    record = record_in(shared, "bundle")
+    ((digest, _),) = record.outputs["o"].files.values()
+    put(shared, replace(record, outputs={"o": Tree(files={"o.txt": (digest, size)})}))
+    made, told = built(tmp_path / "here", shared.url)
+
+    assert made == ["bundle/m"]
+    assert len(told) == 1
+    assert told[0].message.startswith("the remote cache is wrong about ")
 
 
 def test_what_was_half_pushed_is_not_found(server: PlainServer, tmp_path: Path) -> None:

@@ -140,7 +140,7 @@ def test_a_report_of_an_unbuilt_repo_makes_no_store(built: SmallRepo, tmp_path: 
     assert not (repo.root / "build").exists()
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=50)
 def test_a_second_build_leaves_the_report_alone_and_one_edit_keeps_the_others(
     tmp_path: Path,
 ) -> None:

@@ -19,7 +19,7 @@ from qnnbuild.work.run_bundle import DEVICE_ONLY
 from tests.e2e.small_repo import Done, SmallRepo
 from tests.models import tiny_conv, two_branch, with_erf
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow(seconds=30)
 
 PAIR = """\
 model: pair
@@ -268,8 +268,9 @@ def test_a_profile_is_written_where_the_user_is(repo: SmallRepo, tmp_path: Path)
     assert "Accelerator (load binary) time" in table
     assert (tmp_path / "here" / "profile_qnn.log").stat().st_size > 0
     assert sorted(path.name for path in bundle.iterdir()) == [
-        *("LICENSE.txt", "README.md", "conv_ctx.onnx", "conv_ctx_qnn.bin", "manifest.json"),
-        *("run.py", "two_ctx.onnx", "two_ctx_qnn.bin"),
+        *("LICENSE.txt", "README.md", "bom.cdx.json", "conv_ctx.onnx", "conv_ctx_qnn.bin"),
+        *("manifest.json", "provenance.intoto.json", "run.py", "two_ctx.onnx"),
+        "two_ctx_qnn.bin",
     ]
 
 

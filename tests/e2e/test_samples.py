@@ -250,7 +250,7 @@ def nothing(folder: Path, count: int) -> None:
     folder.rmdir()
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=30)
 @pytest.mark.parametrize(
     ("make", "params"),
     [

@@ -42,6 +42,8 @@ from qnnbuild.steps.prepare import prepare
 from qnnbuild.steps.samples import calibrate, feeds, samples
 from tests.sampled import ONE, X, save, save_raw
 
+pytestmark = pytest.mark.long_file(seconds=20)
+
 SOURCE = FileSource(file="m.onnx")
 CALIBRATE, SAMPLES = "calibrate/m/g", "samples/m/g"
 AT = Span(file="m.yaml", line=3, column=5)

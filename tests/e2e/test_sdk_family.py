@@ -12,7 +12,7 @@ import pytest
 from tests.e2e.sdk_repo import SdkRepo, sdk_repo
 from tests.e2e.small_repo import Done
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow(seconds=30)
 
 EXPORT = '''\
 import sys

@@ -27,7 +27,7 @@ graphs:
     calibration: ../samples/*.npz
     verify: {{chips: none, inputs: ../samples/*.npz, {bars}}}
 """
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow(seconds=50)
 WORD = auto_word(Quantization(per_channel=False), AUTO_FROM)
 ONE_LIFTED = "min_sqnr_db: 20"  # 5.8 dB in w8a8; one layer is bad
 NOTHING_HOLDS = "min_sqnr_db: 90"

@@ -94,7 +94,7 @@ def manifest(repo: SmallRepo, folder: str) -> Any:
     return json.loads((repo.root / "build" / folder / "manifest.json").read_text())
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=40)
 def test_two_graphs_have_one_binary_that_is_smaller_than_two(repo: SmallRepo, built: Done) -> None:
     assert built.code == 0, built.out
 

@@ -171,7 +171,7 @@ def test_a_member_of_a_tar_gz_is_taken(tmp_path):
     assert said.read("model/model.onnx") == MODEL
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=30)
 def test_a_server_that_is_not_there_is_told_after_some_tries(tmp_path):
     with socket.socket() as taken:  # bound and not listening: refused at once
         taken.bind(("127.0.0.1", 0))

@@ -15,6 +15,8 @@ import pytest
 
 from tests.e2e.small_repo import BIN, SmallRepo, tiny_repo
 
+pytestmark = pytest.mark.long_file(seconds=70)
+
 LONG_AGO = time.time() - 60 * 86_400
 
 

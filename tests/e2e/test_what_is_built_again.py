@@ -19,6 +19,8 @@ from onnx import numpy_helper
 from tests.e2e.small_repo import BIN, SmallRepo
 from tests.models import scale_model, tiny_conv, with_erf
 
+pytestmark = pytest.mark.long_file(seconds=140)
+
 GRAPHS = ("a", "b", "c")
 CHIPS = ("SM8550", "SM8750")
 RECIPE = """\
@@ -38,6 +40,7 @@ ALL = [
     *(f"context/three/{g}@{chip}" for g in GRAPHS for chip in CHIPS),
     *(f"bundle/three@{chip}" for chip in CHIPS),
 ]
+PAPERS = ("provenance.intoto.json", "bom.cdx.json")
 BUNDLES = [f"bundle/three@{chip}" for chip in CHIPS]
 NOTHING = f"nothing to do: reused {len(ALL)}"
 
@@ -191,6 +194,8 @@ def test_how_a_graph_runs_makes_bundles_and_nothing_else(repo: SmallRepo, base: 
         "index.json",
         *(f"three/{chip}/{name}" for chip in CHIPS for name in ("manifest.json", "run.py")),
         *(f"three/{chip}/README.md" for chip in CHIPS),  # it shows how
+        # the papers tell the digest of every file of the bundle
+        *(f"three/{chip}/{name}" for chip in CHIPS for name in PAPERS),
     }
 
 

@@ -83,9 +83,9 @@ def test_the_page_is_what_the_package_says(golden: Callable[[Path, str], None]) 
     golden(PAGE, page())
 
 
-def test_the_manual_tells_the_bars_that_hold_without_ones_own() -> None:
-    manual = (PAGE.parent / "manual.md").read_text(encoding="utf-8")
-    table = manual.partition("| precision | dB |")[2].partition("\n\n")[0]
+def test_the_page_about_recipes_tells_the_bars_that_hold_without_ones_own() -> None:
+    text = (PAGE.parent / "writing-recipes.md").read_text(encoding="utf-8")
+    table = text.partition("| precision | dB |")[2].partition("\n\n")[0]
     told = {
         word: float(row.split("|")[2])
         for row in table.splitlines()[2:]

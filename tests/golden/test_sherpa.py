@@ -6,9 +6,10 @@ import importlib
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,6 +18,7 @@ from qnnbuild.model.recipe import ExportSource, Graph, Target
 from qnnbuild.session import Session, open_session
 from qnnbuild.toolchains.qairt_htp import compile_part, run_part
 from qnnbuild.toolchains.qairt_names import names_of
+from qnnbuild.work import qairt_context, qairt_library
 from tools.sherpa_page import PAGE, page
 
 REPO = Path(__file__).parents[2]
@@ -198,6 +200,43 @@ def _behind_the_paths(action: Action) -> str:
     )
     assert found, words
     return re.sub(r"--input_list \S+", "--input_list LIST", found[1])
+
+
+@pytest.mark.parametrize("model", PUBLISHED)
+def test_every_library_has_the_published_command_line(model: str) -> None:
+    """But for `-t`: the workflows have both systems made in one run, here each is an action."""
+    for action in of("library", model):
+        graph, target = action.name.split("/")[2], action.params["target"]
+        lines = [
+            qairt_library.words(str(action.params["stem"]), str(target), weights=weights)
+            for weights in (True, False)
+        ]
+
+        assert [" ".join(line) for line in lines] == [
+            f"-c {{in.model}}/{graph}.cpp {named} -t {target} -o {{out.library}}"
+            for named in (f"-b {{in.model}}/{graph}.bin", f"-l {graph}")
+        ]
+        assert action.params["ldflags"] == "-Wl,-z,max-page-size=16384"
+
+
+@pytest.mark.parametrize("model", PUBLISHED)
+def test_every_context_has_the_published_command_line(model: str) -> None:
+    for action in of("context", model):
+        graph = action.name.split("/")[2].partition("@")[0]
+        params: Mapping[str, Any] = action.params
+        asked = qairt_context.Asked(
+            binary=str(params["binary"]), members=params["members"], said=params
+        )
+        loads = ["--model", f"in/library/x86_64-linux-clang/lib{graph}.so"]
+
+        assert [member["stem"] for member in asked.members] == [graph]
+        assert " ".join(qairt_context.words(asked, loads)) == (
+            "--backend {sdk}/lib/x86_64-linux-clang/libQnnHtp.so "
+            f"--model in/library/x86_64-linux-clang/lib{graph}.so "
+            f"--output_dir {{out.context}} --binary_file {graph} "
+            "--config_file htp/htp_backend_extensions.json"
+        )
+        assert "op_packages" not in params
 
 
 def test_the_export_program_makes_what_the_recipes_ask_for(monkeypatch) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import textwrap
 from pathlib import Path
 
 from qnnbuild.model.chips import packaged_chips
@@ -38,8 +37,8 @@ def readme() -> str:
 
 
 def recipe() -> str:
-    """The README's first indented block."""
-    block = re.search(r"(?:^    .*\n)+", readme(), re.MULTILINE)
+    """The README's first block of YAML."""
+    block = re.search(r"^```yaml\n(.*?)^```", readme(), re.MULTILINE | re.DOTALL)
     assert block
 
-    return textwrap.dedent(block.group())
+    return block.group(1)

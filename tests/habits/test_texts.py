@@ -21,6 +21,10 @@ def test_no_file_names_a_registry() -> None:
     assert found(REGISTRY) == []
 
 
+def test_no_merge_is_left_half_done() -> None:
+    assert found(re.compile(r"^(?:<{7}|>{7}) |^={7}$")) == []
+
+
 def test_no_file_names_a_folder_of_a_machine() -> None:
     assert found(MACHINE) == []
 
@@ -46,6 +50,16 @@ def test_every_document_can_be_reached_from_the_readme() -> None:
     documents = {*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")}
 
     assert sorted(str(path.relative_to(ROOT)) for path in documents - reached) == []
+
+
+def test_every_page_stands_in_the_index_which_is_the_margin_of_the_site() -> None:
+    docs = ROOT / "docs"
+    listed = re.findall(
+        r"^- \[[^\]]+\]\(([^)#]+\.md)\)", (docs / "index.md").read_text(), re.MULTILINE
+    )
+    pages = {path.relative_to(docs).as_posix() for path in docs.glob("**/*.md")} - {"index.md"}
+
+    assert sorted(listed) == sorted(pages)
 
 
 def test_decisions_are_numbered_without_gaps() -> None:

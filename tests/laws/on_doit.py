@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from qnnbuild.bridge.loader import Loader
+from qnnbuild.engine.standing_files import log_of
 
 if TYPE_CHECKING:
     from qnnbuild.actions.plan import Plan
     from qnnbuild.engine.state import Outcome, State
+    from qnnbuild.engine.watcher import Watcher
     from qnnbuild.errors import Problem
     from tests.laws.world import World
 
@@ -36,11 +38,23 @@ class LawSession:
     def plan(self) -> Plan:
         return self.builder.plan
 
+    def expect(self, names: Collection[str]) -> None:
+        self.builder.room.expect(names)
+
     def state(self, name: str) -> State:
         return self.builder.state(name)
 
     def make(self, name: str, *, force: bool = False) -> Outcome:
         return self.builder.make(name, force=force)
+
+    def watch(self, watcher: Watcher) -> None:
+        self.builder.runner.turns.watcher = watcher
+
+    def seconds(self, names: Collection[str]) -> Mapping[str, float]:
+        return self.builder.records.seconds(names)
+
+    def log(self, name: str) -> Path | None:
+        return log_of(self.builder, name)
 
     def paths(self, name: str) -> tuple[list[Path], list[Path]]:
         return self.builder.paths(name)

@@ -1,67 +1,113 @@
-"""kill -9 between any two writes: the next build is correct, and what was paid for is kept."""
+"""kill -9 between any two writes, and at any time: the next build is right, nothing is lost."""
 
 from __future__ import annotations
 
-import json
-import random
-import subprocess
-import sys
-from pathlib import Path
+import re
+import shutil
+import signal
+import time
 
 import pytest
 
-from tests.laws.world import Node, World, from_scratch
+from tests.laws.conftest import Law
+from tests.laws.counts import chance, runs
+from tests.laws.repo import LANDS, LawRepo
 
 pytestmark = pytest.mark.long_file(seconds=60)
 
-REPO = Path(__file__).resolve().parents[2]
-NODES = (
-    Node("s", ("a", "b")),
-    Node("t", ((0, "o"), "c")),
-    Node("s", ("a", "b")),  # the same work under another name
-    Node("u", ((1, "p"), (2, "o"))),
-)
-SOURCES = {"a": "1", "b": "2", "c": "3"}
+
+def emptied(repo: LawRepo) -> LawRepo:
+    """As nobody has built it."""
+    (repo.root / "counter").unlink(missing_ok=True)
+    for name in (".qnnbuild", "build"):
+        shutil.rmtree(repo.root / name, ignore_errors=True)
+    return repo
 
 
-def run(folder: Path, deadly: int) -> subprocess.CompletedProcess[str]:
-    plan = json.dumps([[node.salt, node.takes] for node in NODES])
-    return subprocess.run(
-        [sys.executable, "-m", "tests.laws.killed", str(folder), plan, str(deadly)],
-        cwd=REPO,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
-@pytest.fixture(scope="module")
-def changes(tmp_path_factory: pytest.TempPathFactory) -> int:
+@pytest.fixture
+def changes(repo: LawRepo) -> int:
     """How often an undisturbed build changes the disk."""
-    folder = tmp_path_factory.mktemp("whole")
-    World(folder).write(SOURCES)
-    whole = run(folder, 0)
-    assert whole.returncode == 0, whole.stderr
-    return int(whole.stdout.splitlines()[-1])  # behind what doit told
+    return counted(repo)
+
+
+def counted(repo: LawRepo) -> int:
+    done = repo.in_a_process()
+    assert done.code == 0, done.said
+    (found,) = re.findall(r"^(\d+) changes$", done.said, re.MULTILINE)
+    return int(found)
+
+
+def disturbed(repo: LawRepo, text: str) -> LawRepo:
+    """Built, and then with an edited source and a damaged bundle, whose artifact is whole."""
+    (repo.root / "c.txt").write_text("3")
+    first = repo.build()
+    assert first.code == 0, first.said
+    (repo.root / "c.txt").write_text(text)
+    file = min(path for path in (repo.root / "build" / LANDS).rglob("*") if path.is_file())
+    file.unlink()
+    file.write_bytes(b"spoiled")
+    return repo
+
+
+def held_after(repo: LawRepo, law: Law, about: object) -> None:
+    """The law behind a kill; also that what was recorded by then is not made again."""
+    recorded = repo.recorded()
+    done = repo.build()
+
+    law.holds(repo, done, about)
+    assert recorded.isdisjoint(done.ran), (about, recorded, done.said)
+    assert list((repo.store / "tmp").iterdir()) == [], about
+    assert list((repo.root / "build").rglob(".*")) == [], about
 
 
 def test_a_build_killed_at_any_change_of_the_disk_is_completed_by_the_next(
-    changes: int, tmp_path: Path
+    repo: LawRepo, law: Law, changes: int
 ) -> None:
-    seed = random.Random(7)
-    points = sorted(seed.sample(range(1, changes + 1), min(changes, 40)))
-    for point in points:
-        folder = tmp_path / str(point)
-        folder.mkdir()
-        world = World(folder)
-        world.write(SOURCES)
-        killed = run(folder, point)
-        assert killed.returncode == -9, (point, killed.stderr)
-        paid_for = len(world.ran())
-        world.build(NODES)
-        world.workers.close()
+    points = list(range(1, changes + 1))
+    for point in sorted(chance("killed").sample(points, min(changes, runs(4, changes)))):
+        killed = emptied(repo).in_a_process(deadly=point)
+        assert killed.code == -signal.SIGKILL, (point, killed.said)
 
-        assert world.made(NODES) == from_scratch(NODES, SOURCES), point
-        # an action that ran is lost at most when the kill fell between its end and its record
-        assert len(world.ran()) <= 3 + min(paid_for, 2), point
-        assert list((folder / ".qnnbuild" / "tmp").iterdir()) == [], point
+        held_after(repo, law, point)
+
+
+def test_a_second_build_killed_at_any_change_loses_nothing_of_the_first(
+    repo: LawRepo, law: Law
+) -> None:
+    """It finds a damaged bundle, an edited source, and all else as it was."""
+    chosen, wanted = chance("killed again"), runs(1, 100)
+    changes = counted(disturbed(repo, "undisturbed"))
+    kills = 0
+    for number in range(3 * wanted):
+        if kills == wanted:
+            break
+        point = chosen.randrange(1, changes)
+        killed = disturbed(repo, f"edit {number}").in_a_process(deadly=point)
+        # what an edit leads to may be equal to what was there: then there is less to do
+        assert killed.code in (0, -signal.SIGKILL), (number, point, killed.said)
+        kills += killed.code != 0
+        (repo.root / "c.txt").write_text("3")
+        done = repo.build()
+
+        law.holds(repo, done, number)
+        assert done.ran == (), (number, done.said)
+    assert kills == wanted
+
+
+def test_a_build_killed_at_any_time_is_completed_by_the_next(
+    repo: LawRepo, law: Law, changes: int
+) -> None:
+    """With the server and its children, as a power cut does it, or alone, as `kill -9` does."""
+    chosen = chance("killed at any time")
+    began = time.monotonic()
+    emptied(repo).in_a_process()
+    whole = time.monotonic() - began
+    for number in range(runs(2, 200)):
+        going = emptied(repo).begun()
+        if not going.ends_within(chosen.uniform(0.0, 1.0) * whole):
+            if chosen.random() < 0.5:
+                going.kill_children()
+            going.kill()
+        going.wait()
+
+        held_after(repo, law, number)

@@ -11,12 +11,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from qnnbuild.engine.workers import Workers
+from tests.laws.counts import runs
 from tests.laws.world import Node, World, contents, from_scratch, plans
 
-pytestmark = pytest.mark.long_file(seconds=60)
+pytestmark = pytest.mark.long_file(seconds=40)
 
 laws = settings(
-    max_examples=40,
+    max_examples=runs(12, 40),
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import json
 import os
+import py_compile
 import shutil
 import sys
 from collections.abc import Mapping
+from importlib.util import cache_from_source
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from tests.libraries import ARM64, HEXAGON, PROGRAM, X86_64, library
@@ -243,12 +246,32 @@ def _tools(root: Path) -> None:
     for source in sorted((HERE / "tools").glob("*.py")):
         text = source.read_text(encoding="utf-8").replace("tests.standin.tools", PACKAGE)
         _write(package / source.name, text)
+        compiled = Path(cache_from_source(str(package / source.name)))
+        compiled.parent.mkdir(exist_ok=True)
+        compiled.write_bytes(_bytecode(package / source.name, text))
     forms = [(PYTHON_TOOL, PYTHON_TOOLS), (COMPILED_TOOL, COMPILED_TOOLS)]
     for form, tools in forms:
         for name, module in tools.items():
             text = form.format(module=module, **python)
             _write(root / "bin" / HOST / name, text, mode=0o755)
     _write(root / "bin" / "check-python-dependency", CHECK_PYTHON.format(**python), mode=0o755)
+
+
+_BYTECODE: dict[str, bytes] = {}
+
+
+def _bytecode(source: Path, text: str) -> bytes:
+    """An action's environment has Python keep none, so each start of a tool would compile anew.
+
+    It goes by the source's contents: a test may change a tool, and lays out many of them.
+    """
+    if text not in _BYTECODE:
+        with TemporaryDirectory() as folder:
+            made = Path(folder, "compiled")
+            mode = py_compile.PycInvalidationMode.CHECKED_HASH
+            py_compile.compile(str(source), str(made), doraise=True, invalidation_mode=mode)
+            _BYTECODE[text] = made.read_bytes()
+    return _BYTECODE[text]
 
 
 def _compiler(root: Path) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 
 from tests.standin.tools import flat_writer
 from tests.standin.tools.flat_writer import Inline, Number, Words
-from tests.standin.tools.onnx_graph import Meta
+from tests.standin.tools.meta import Meta
 
 MAGIC = bytes.fromhex("00000002 00000003 00000000 00000001")
 MARK = b"QNNSTANDIN-CONTEXT:"

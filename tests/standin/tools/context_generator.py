@@ -11,7 +11,7 @@ from tests.standin.tools import context_file, elf_args, htp_config, models, own_
 from tests.standin.tools.htp_config import Bound, Chosen
 from tests.standin.tools.library_file import Model
 from tests.standin.tools.log import RefusedError, complain, say, timed
-from tests.standin.tools.onnx_graph import Meta
+from tests.standin.tools.meta import Meta
 from tests.standin.tools.release import Release, release, switch
 
 TOOL = "qnn-context-binary-generator"

@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.standin.tools import context_file, elf_args
 from tests.standin.tools.log import complain, say
-from tests.standin.tools.onnx_graph import Meta
+from tests.standin.tools.meta import Meta
 from tests.standin.tools.release import parts, release, switch
 
 DATATYPES = {

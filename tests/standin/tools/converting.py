@@ -11,12 +11,9 @@ from onnx import numpy_helper
 
 from tests.standin.tools import op_definition
 from tests.standin.tools.log import RefusedError
+from tests.standin.tools.meta import CODES, FLOAT16, FLOAT32, Meta
 from tests.standin.tools.names import tensor_name
 from tests.standin.tools.onnx_graph import (
-    CODES,
-    FLOAT16,
-    FLOAT32,
-    Meta,
     choose_outputs,
     describe_input,
     describe_outputs,

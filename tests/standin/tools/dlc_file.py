@@ -13,7 +13,7 @@ from pathlib import Path
 from tests.standin.tools import flat_writer
 from tests.standin.tools.flat_writer import Number, Words
 from tests.standin.tools.library_file import Model, UnreadableError
-from tests.standin.tools.onnx_graph import CODES, Meta
+from tests.standin.tools.meta import CODES, Meta
 from tests.standin.tools.release import Release
 
 GRAPH, WEIGHTS = "model.standin.json", "model.standin.tar"

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from tests.standin.tools.log import RefusedError
-from tests.standin.tools.onnx_graph import NUMPY, Meta
+from tests.standin.tools.meta import Meta
+from tests.standin.tools.onnx_graph import NUMPY
 
 Sample = dict[str, Any]  # arrays by the input's name in the graph, in the graph's layout
 

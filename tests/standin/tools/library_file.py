@@ -10,8 +10,8 @@ import struct
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.standin.tools.meta import Meta
 from tests.standin.tools.model_files import MARK
-from tests.standin.tools.onnx_graph import Meta
 
 WEIGHTS_MARK = b"QNNSTANDIN-WEIGHTS:"
 X86_64 = 62

@@ -8,7 +8,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from tests.standin.tools.onnx_graph import Meta
+from tests.standin.tools.meta import Meta
 from tests.standin.tools.release import Release
 
 MARK = "QNNSTANDIN-GRAPH:"

@@ -22,7 +22,8 @@ from tests.standin.tools import (
 from tests.standin.tools.context_generator import check_words
 from tests.standin.tools.library_file import Model
 from tests.standin.tools.log import RefusedError, complain, say, timed
-from tests.standin.tools.onnx_graph import FLOAT16, NUMPY, Meta, join, run
+from tests.standin.tools.meta import FLOAT16, Meta
+from tests.standin.tools.onnx_graph import NUMPY, join, run
 from tests.standin.tools.release import Release, parts, release, switch
 
 TOOL = "qnn-net-run"

@@ -15,8 +15,9 @@ from tests.standin.tools import (
 )
 from tests.standin.tools.converting import Wanted, dims_of, graph_of, packages_of
 from tests.standin.tools.log import RefusedError, error, info
+from tests.standin.tools.meta import Meta
 from tests.standin.tools.names import function_prefix, graph_name
-from tests.standin.tools.onnx_graph import Meta, join, load
+from tests.standin.tools.onnx_graph import join, load
 from tests.standin.tools.release import Release, release, switch
 
 

@@ -15,24 +15,9 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper, shape_inference
 
 from tests.standin.tools.log import RefusedError
+from tests.standin.tools.meta import CODES, FLOAT32, Meta
 from tests.standin.tools.names import tensor_name
 
-Meta = dict[str, Any]  # what a library, a DLC and a context remember of a graph; it becomes JSON
-FLOAT32, FLOAT16, INT32 = 0x0232, 0x0216, 0x0032
-CODES = {
-    "float32": FLOAT32,
-    "float64": FLOAT32,
-    "float16": FLOAT16,
-    "int8": 0x0008,
-    "int16": 0x0016,
-    "int32": INT32,
-    "int64": 0x0064,
-    "uint8": 0x0108,
-    "uint16": 0x0116,
-    "uint32": 0x0132,
-    "uint64": 0x0164,
-    "bool": 0x0508,
-}
 NUMPY = {code: np.dtype(name) for name, code in CODES.items() if name != "float64"}
 NUMPY |= {0x0408: np.dtype("uint8"), 0x0416: np.dtype("uint16")}
 CHANNEL_LAST = {3: [0, 2, 1], 4: [0, 2, 3, 1], 5: [0, 2, 3, 4, 1]}

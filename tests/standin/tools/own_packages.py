@@ -7,16 +7,13 @@ import ctypes
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
-
-import numpy as np
-import onnx
-from onnx.reference import ReferenceEvaluator
-from onnx.reference.op_run import OpRun
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tests.standin.tools.library_file import Model
 from tests.standin.tools.log import RefusedError, timed
-from tests.standin.tools.onnx_graph import own_operators
+
+if TYPE_CHECKING:
+    from onnx.reference.op_run import OpRun
 
 TARGETS = ("", "CPU")  # of this machine; HTP is the Hexagon's own
 
@@ -57,6 +54,11 @@ def check(models: Iterable[Model], registered: Iterable[Loaded]) -> None:
 
 def run(model: bytes, feeds: Mapping[str, Any], registered: Sequence[Loaded]) -> dict[str, Any]:
     """A graph in which packages compute what is theirs: really, by their own functions."""
+    import onnx  # here: most tools look at packages alone
+    from onnx.reference import ReferenceEvaluator
+
+    from tests.standin.tools.onnx_graph import own_operators
+
     proto = onnx.ModelProto.FromString(model)
     domains = {n.op_type: n.domain for n in proto.graph.node if n.op_type in own_operators(proto)}
     classes = [_operator(op, domain, registered) for op, domain in domains.items()]
@@ -65,6 +67,9 @@ def run(model: bytes, feeds: Mapping[str, Any], registered: Sequence[Loaded]) ->
 
 
 def _operator(op: str, domain: str, registered: Sequence[Loaded]) -> type[OpRun]:
+    import numpy as np
+    from onnx.reference.op_run import OpRun
+
     name = f"PKG_{op}_function"
     found = next((one.library for one in registered if hasattr(one.library, name)), None)
     if found is None:

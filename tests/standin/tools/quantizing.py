@@ -11,7 +11,8 @@ import numpy as np
 
 from tests.standin.tools import input_list
 from tests.standin.tools.log import RefusedError
-from tests.standin.tools.onnx_graph import FLOAT16, FLOAT32, Meta, run
+from tests.standin.tools.meta import FLOAT16, FLOAT32, Meta
+from tests.standin.tools.onnx_graph import run
 
 FIXED = {8: 0x0408, 16: 0x0416}
 

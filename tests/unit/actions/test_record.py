@@ -75,3 +75,11 @@ def test_the_order_of_its_files_does_not_change_a_tree():
     turned = Tree(files=dict(reversed(list(files.items()))))
 
     assert turned.digest == RECORD.outputs["model"].digest
+
+
+@pytest.mark.parametrize(
+    "text", ["[" * 100_000, '{"outputs": {"o": {"files": {"f": ["d", 1e999]}}}}']
+)
+def test_a_text_without_end_is_no_record(text: str):
+    with pytest.raises(ValueError, match="not a record"):
+        Record.from_json(text)

@@ -89,4 +89,6 @@ def test_doits_question_takes_no_arguments() -> None:
 
 
 def test_the_loader_takes_doits_options() -> None:
-    assert {option["name"] for option in Loader.cmd_options} == {"dodoFile", "cwdPath", "seek_file"}
+    doits = {"dodoFile", "cwdPath", "seek_file"}
+
+    assert {option["name"] for option in Loader.cmd_options} == {*doits, "trust", "no_trust"}

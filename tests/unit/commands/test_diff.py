@@ -9,8 +9,11 @@ from typing import Any
 import pytest
 
 from qnnbuild.cli import main
+from qnnbuild.report.page import page
 from qnnbuild.work.on_cpu import accounted
+from tests.reported import FAILED, VAD, Told, failed
 
+CONTEXT = "context/vad/near/w8a8@SM8750"
 NODE = {"node": "ceil", "operator": "Ceil", "reason": "no kernel"}
 
 
@@ -22,7 +25,10 @@ def manifest(
         "quantization": {"nodes": changed.get("nodes", {"16": 8})},
         "on_cpu": list(cpu),
         "context": {"cpu_share_of_multiply_adds": changed.get("share", 0.0)},
-        "verified": {"outputs": {"y": {"sqnr_db": changed.get("sqnr", 31.5)}}},
+        "verified": {
+            "outputs": {"y": {"sqnr_db": changed.get("sqnr", 31.5)}},
+            "metrics": changed.get("metrics", {}),
+        },
     }
     return {
         "manifest_version": 1,
@@ -111,9 +117,10 @@ def test_less_work_on_the_cpu_is_none(sides: Path, capsys: pytest.CaptureFixture
     ("words", "code"),
     [
         ([], 0),
-        (["--fail-on", "sqnr=1"], 5),
+        (["--fail-on", "sqnr<-1dB"], 5),
         (["--fail-on", "cpu,sqnr=1.5"], 5),
-        (["--fail-on", "sqnr=3"], 0),
+        (["--fail-on", "cpu", "--fail-on", "sqnr<-1.5dB"], 5),
+        (["--fail-on", "sqnr<-3dB"], 0),
         (["--fail-on", "nothing"], 0),
     ],
 )
@@ -140,6 +147,13 @@ def test_precision_widths_and_sizes_are_told(
             ["nodes by bits", {"16": 8}, {"8": 6, "16": 2}, False],
         ],
     )
+
+
+def test_the_users_own_measures_are_told(sides: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    written(sides / "a", manifest(metrics={"wer": {"wer": 0.05, "words": 90}}))
+    written(sides / "b", manifest(metrics={"wer": {"wer": 0.08, "words": 90}}))
+
+    assert changes(capsys, "a", "b") == (0, [["wer: wer", 0.05, 0.08, False]])
 
 
 def test_bundles_come_and_go(sides: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -191,7 +205,7 @@ def test_what_is_not_there_and_what_means_nothing_are_told(
     assert main(["diff", "nowhere", "empty"]) == 3
     assert main(["diff", "empty", "empty"]) == 3
     assert main(["diff", "empty", "empty", "--fail-on", "sqnr"]) == 2
-    assert "--fail-on: 'sqnr' means nothing here" in capsys.readouterr().err
+    assert "--fail-on: 'sqnr' says no bar" in capsys.readouterr().err
 
 
 def test_libraries_are_compared_and_archives_are_not(
@@ -214,3 +228,95 @@ def test_libraries_are_compared_and_archives_are_not(
 
         told = capsys.readouterr().out.splitlines()[1:]
         assert [line.split() for line in told] == [["vad@libraries", "-", "bytes", "0", "1"]]
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [("nothing", 0), ("size>60%", 0), ("size>40%", 5), ("size=40", 5), ("size=0", 5)],
+)
+def test_growth_counts_when_it_is_asked_for(sides: Path, words: str, code: int) -> None:
+    written(sides / "a", manifest())
+    written(sides / "b", manifest(size=1500))
+
+    assert main(["diff", "a", "b", "--fail-on", words]) == code
+
+
+@pytest.mark.parametrize(("words", "code"), [("cpu", 0), ("gone", 5)])
+def test_a_bundle_that_is_gone_counts_when_it_is_asked_for(
+    sides: Path, words: str, code: int
+) -> None:
+    written(sides / "a", manifest(), manifest(chip="SM8550"))
+    written(sides / "b", manifest())
+
+    assert main(["diff", "a", "b", "--fail-on", words]) == code
+
+
+def test_markdown_is_chip_by_chip_with_each_change_folded(
+    sides: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    written(sides / "a", manifest())
+    written(sides / "b", manifest(cpu=(NODE,), size=1500))
+    code = main(["diff", "a", "b", "--markdown"])
+    lines = capsys.readouterr().out.splitlines()
+
+    assert code == 5
+    assert lines[0] == "<!-- qnnbuild diff -->"
+    assert lines[3] == "2 changes, 1 for the worse: more on the CPU 1, bigger 1."
+    assert [line for line in lines if line.startswith("#")] == [
+        "### Builds: `a` → `b`", "### More on the CPU", "### Bigger",
+    ]  # fmt: skip
+
+
+def test_a_page_goes_where_it_is_asked_to(sides: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    written(sides / "a", manifest())
+    written(sides / "b", manifest(cpu=(NODE,)))
+    code = main(["diff", "a", "b", "--html", "-o", "out/d.html"])
+    said = capsys.readouterr()
+
+    assert (code, said.out) == (5, "")
+    assert "1 of 1 changes are for the worse" in said.err
+    assert (sides / "out/d.html").read_text().startswith("<!doctype html>")
+
+
+def test_data_has_both_sides_and_the_chips(sides: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    written(sides / "a", manifest())
+    written(sides / "b", manifest(size=1500))
+    main(["diff", "a", "b", "--json"])
+    found = json.loads(capsys.readouterr().out)
+
+    assert (found["before"], found["after"]["name"]) == (
+        {"name": "a", "bundles": 1, "unbuilt": []}, "b",
+    )  # fmt: skip
+    assert found["chips"] == [
+        {"chip": "SM8750", "worse": 0, "kinds": {"Bigger": 1}, "bytes": [1000, 1500],
+         "compile_seconds": None, "sqnr_db": None},
+    ]  # fmt: skip
+
+
+def test_reports_beside_the_bundles_tell_what_fails(
+    sides: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, told in (("a", Told.of(VAD)), ("b", Told.of(VAD).be(CONTEXT, failed(FAILED)))):
+        written(sides / name, manifest())
+        (sides / name / "report.html").write_text(page(told.json()))
+    code, found = changes(capsys, "a", "b", "--fail-on", "failed")
+
+    assert (code, found) == (5, [["state", "built", "failed", True]])
+
+
+def test_a_page_that_is_no_report_is_none(sides: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("a", "b"):
+        written(sides / name, manifest())
+        (sides / name / "report.html").write_text("<p>Made by hand.</p>")
+
+    assert changes(capsys, "a", "b") == (0, [])
+
+
+def test_a_build_in_which_all_failed_is_its_report(
+    sides: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, told in (("a", Told.of(VAD)), ("b", Told.of(VAD).be(CONTEXT, failed(FAILED)))):
+        (sides / name).mkdir()
+        (sides / name / "report.html").write_text(page(told.json()))
+
+    assert changes(capsys, "a", "b") == (0, [["state", "built", "failed", False]])

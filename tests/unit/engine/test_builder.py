@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from qnnbuild.engine.inputs import Changed
 from qnnbuild.engine.state import Current, Waits
 from qnnbuild.errors import RecipeError, StoreError
 from tests.unit.engine.fake_world import CHAIN, FETCH, make_all, ran, reasons, runner_of, text_of
@@ -108,12 +109,11 @@ def test_a_source_that_is_missing_is_told_when_it_is_asked_for(world):
         builder.state("convert/m")
 
 
-def test_what_is_needed_must_be_current(world):
+def test_what_is_needed_is_made_where_it_is_not_there(world):
     builder = world.open(*CHAIN)
-    with pytest.raises(StoreError, match="fetch/m is not current"):
-        builder.make("convert/m")
+    builder.make("convert/m")
 
-    assert ran(builder) == []
+    assert ran(builder) == ["fetch/m", "convert/m"]
 
 
 # --- cutting off and going back --------------------------------------------------------------
@@ -263,3 +263,17 @@ def test_what_is_forgotten_in_a_build_is_stale_in_it(world):
 
     assert reasons(builder.state("fetch/m")) == ("it was forgotten: doit forget",)
     assert builder.state("convert/m") == Waits(on=("fetch/m",))
+
+
+def test_inputs_that_stay_away_are_told_as_whoever_misses_them_says_it(world):
+    world.write(a_txt="1")
+    builder = world.open(FETCH)
+
+    def misses() -> None:
+        raise Changed(StoreError("a worker cannot have it"))
+
+    runner_of(builder).does["fetch/m"] = misses
+
+    with pytest.raises(StoreError, match="a worker cannot have it"):
+        builder.make("fetch/m")
+    assert ran(builder) == ["fetch/m"] * 3

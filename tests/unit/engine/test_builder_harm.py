@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 import threading
+from dataclasses import replace
 
 import pytest
 
+from qnnbuild.actions.action import Provenance
 from qnnbuild.actions.key import key_of
-from qnnbuild.engine.runner import Cancelled
+from qnnbuild.engine.build_time import Cancelled
 from qnnbuild.engine.state import Stale
 from qnnbuild.errors import StoreError, ToolError
 from tests.unit.engine.fake_world import (
     CHAIN,
     FETCH,
+    action,
     artifact,
     make_all,
     ran,
@@ -47,6 +50,32 @@ def test_a_missing_artifact_is_made_again(world):
     builder = world.open(*CHAIN)
 
     assert make_all(builder) == {"bundle/m": "cut off"}
+
+
+def test_all_artifacts_that_go_during_the_build_are_made_again(world):
+    """What one action takes of several, and what only their papers tell of."""
+    pair = action("pair/m", "fetch/m", "convert/m", "context/m", lands="m/pair")
+    pair = replace(pair, inputs={**pair.inputs, "provenance": Provenance()})
+    builder = world.open(*CHAIN[:3], pair)
+    for name in ("fetch/m", "convert/m", "context/m"):
+        builder.make(name)
+    builder.state("pair/m")
+    for name in ("fetch/m", "convert/m", "context/m"):
+        artifact(builder, name).unlink()
+    ran(builder).clear()
+    builder.make("pair/m")
+
+    assert ran(builder) == ["fetch/m", "convert/m", "context/m", "pair/m"]
+
+
+def test_records_that_go_during_the_build_are_made_again(world):
+    builder = world.open(*CHAIN)
+    for name in ("fetch/m", "convert/m"):
+        builder.records.drop(builder.make(name).record.key)
+    builder.make("context/m")
+
+    assert ran(builder) == ["fetch/m", "fetch/m", "convert/m", "convert/m", "context/m"]
+    assert text_of(builder, "context/m") == "context/m(convert/m(fetch/m(a))+b)"
 
 
 def test_an_artifact_that_goes_during_the_build_is_made_again(world):

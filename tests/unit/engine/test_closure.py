@@ -1,13 +1,16 @@
 from __future__ import annotations
 
+import ast
 import importlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from qnnbuild.engine.closure import Closure
+from qnnbuild.engine.stats import Stats
 from qnnbuild.errors import ToolError
 
 Write = Callable[..., Path]
@@ -164,8 +167,73 @@ def test_an_entry_that_cannot_be_read_is_told(repo):
 
 def test_a_fetch_comes_again_only_when_code_changes_that_reads_and_brings_files():
     assert [name for name in found("qnnbuild.work.fetch") if name.count(".") == 2] == [
+        "qnnbuild.formats.bounded_tar",
         *("qnnbuild.work.commands", "qnnbuild.work.download", "qnnbuild.work.fetch"),
         *("qnnbuild.work.first_bytes", "qnnbuild.work.hub", "qnnbuild.work.license_text"),
         *("qnnbuild.work.onnx_files", "qnnbuild.work.packages", "qnnbuild.work.pip"),
         *("qnnbuild.work.run", "qnnbuild.work.walk"),
     ]
+
+
+# --- what is remembered ---------------------------------------------------------------------------
+
+
+class Kept(dict[str, Any]):
+    """In the place of the records."""
+
+    def imports(self, digest: str) -> Any:
+        return self.get(digest)
+
+    def keep_imports(self, found: Mapping[str, Any]) -> None:
+        self.update(found)
+
+
+def test_a_file_is_read_once_for_each_content(repo, monkeypatch):
+    folder = repo(qbr_a="import qbr_b\n", qbr_b="from os import path\n")
+    kept = Kept()
+    first = Closure(Stats(), kept).files("qbr_a")
+    monkeypatch.setattr(ast, "parse", None)
+
+    assert Closure(Stats(), kept).files("qbr_a") == first
+    assert sorted(kept.values()) == [((0, "os", ("path",)),), ((0, "qbr_b", ()),)]
+    monkeypatch.undo()
+    (folder / "qbr_b.py").write_text("import qbr_c\n")
+    (folder / "qbr_c.py").write_text("")
+    monkeypatch.syspath_prepend(folder)
+    importlib.invalidate_caches()
+    assert [*Closure(Stats(), kept).files("qbr_a")] == ["qbr_a", "qbr_b", "qbr_c"]
+
+
+def test_imports_are_found_wherever_a_statement_can_stand(repo):
+    repo(
+        qbs_all="""\
+async def f():
+    async with a:
+        import qbs_1
+    for _ in b:
+        import qbs_2
+    else:
+        import qbs_3
+    try:
+        import qbs_4
+    except* ValueError:
+        import qbs_5
+    else:
+        import qbs_6
+    finally:
+        import qbs_7
+class C:
+    while True:
+        match x:
+            case 1:
+                import qbs_8
+            case _:
+                if y:
+                    pass
+                elif z:
+                    import qbs_9
+""",
+        **{f"qbs_{n}": "" for n in range(1, 10)},
+    )
+
+    assert found("qbs_all") == [*(f"qbs_{n}" for n in range(1, 10)), "qbs_all"]

@@ -320,7 +320,7 @@ def test_it_is_asked_in_the_surroundings_of_an_action(top: Path) -> None:
 @pytest.mark.parametrize(
     ("sdk", "first", "mend"),
     [
-        (replace(SDK, root="gone"), ("folder", "there is no such folder: TOP/gone"), "root: the"),
+        (replace(SDK, root="gone"), ("folder", "there is no such folder: gone"), "root: the"),
         (
             replace(SDK, root="${NO_SDK}/2.40"),
             ("folder", "the environment variable NO_SDK is not set: ${NO_SDK}/2.40"),
@@ -333,7 +333,7 @@ def test_without_its_folder_the_machine_is_looked_at_all_the_same(top, sdk, firs
         (top / "usr/bin" / name).unlink()
     told = bad(looked_at(top, sdk))
 
-    assert told[0][:2] == (first[0], first[1].replace("TOP", str(top)))
+    assert told[0][:2] == first
     assert told[0][2] is not None
     assert told[0][2].startswith(mend)
     assert [what for what, _, _ in told[1:]] == ["clang++", "make"]
@@ -346,7 +346,7 @@ def test_a_python_or_an_ndk_that_is_not_there_is_told(top: Path) -> None:
     assert python[2] is not None
     assert ndk == (
         "NDK",
-        f"there is no such folder: {top}/no/ndk",
+        "there is no such folder: no/ndk",
         "ndk: the folder that has source.properties and ndk-build in it",
     )
 
@@ -390,6 +390,6 @@ def test_a_declared_compiler_that_is_not_there_is_told_with_its_cure(top: Path) 
     )
     assert gone == (
         "compiler for aarch64-qnx",
-        f"there is no such folder: {top}/no",
+        "there is no such folder: no",
         "cross: {aarch64-qnx: {QNX_HOST: FOLDER, QNX_TARGET: FOLDER}}",
     )

@@ -3,16 +3,13 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from qnnbuild.actions.record import Tree
 from qnnbuild.engine.folder import UNFINISHED, BuildFolder
 from qnnbuild.engine.stats import Stats
 from qnnbuild.engine.store import Store
-
-LANDS = "m/10s/SM8750"
+from tests.unit.engine.bundles import LANDS, bundle, manifest, there
 
 
 @pytest.fixture
@@ -23,39 +20,6 @@ def store(tmp_path: Path) -> Store:
 @pytest.fixture
 def folder(tmp_path: Path, store: Store) -> BuildFolder:
     return BuildFolder(tmp_path / "build", store)
-
-
-def manifest(*names: str, model: str = "m", chip: str = "SM8750", **more: Any) -> str:
-    """As work.bundle writes it, cut to what is read here."""
-    return json.dumps(
-        {
-            "model": model,
-            "variants": [{"name": "10s", "axes": {"seconds": "10"}}],
-            "chips": [{"name": chip}],
-            "license": {"spdx": "MIT", "redistribute": True},
-            "toolchain": {"name": "ort"},
-            "graphs": {},
-            "files": {name: {"sha256": "a" * 64, "bytes": 1} for name in names},
-            **more,
-        }
-    )
-
-
-def bundle(store: Store, **texts: str) -> Tree:
-    """A tree of these files and a manifest that lists them; `__` is a slash and `_` a dot."""
-    named = {name.replace("__", "/").replace("_", "."): text for name, text in texts.items()}
-    named.setdefault("manifest.json", manifest(*named))
-    files = {}
-    with store.private() as private:
-        for name, text in named.items():
-            (private / "file").write_text(text)
-            files[name] = store.add(private / "file")
-    return Tree(files=files)
-
-
-def there(folder: BuildFolder, lands: str = LANDS) -> dict[str, str]:
-    top = folder.root / lands
-    return {p.relative_to(top).as_posix(): p.read_text() for p in top.rglob("*") if p.is_file()}
 
 
 def test_a_bundle_is_put_whole(folder, store):
@@ -305,6 +269,20 @@ def test_the_index_tells_of_the_bundles_that_are_there(folder, store):
     folder.finish({LANDS: tree})
 
     assert index(folder) == [LANDS]
+
+
+@pytest.mark.parametrize("end", ["index.json", "report.html"])
+def test_what_a_killed_build_left_beside_index_or_report_goes(folder, store, end):
+    tree = bundle(store, m_bin="binary")
+    folder.put(LANDS, tree)
+    folder.finish({LANDS: tree})
+    left = folder.root / f".{end}.{'0' * 32}.new"
+    others = folder.root / ".somebody.new"
+    left.write_text("{")
+    others.write_text("theirs")
+    folder.finish({LANDS: tree})
+
+    assert (left.exists(), others.exists()) == (False, True)
 
 
 def test_the_index_is_written_only_when_it_changed(folder, store):

@@ -45,7 +45,7 @@ class Kept:
             records.keep_checkout(str(self.root / checkout))
         records.put(record, name)
         when = int(time.time() - days * DAY)
-        records._db.execute("update records set used=? where key=?", (when, record.key))
+        records._db.write(("update records set used=? where key=?", [(when, record.key)]))
         if records is not self.records:
             records.close()
         return record
@@ -120,7 +120,7 @@ def test_yesterdays_record_stays_for_whoever_goes_back(kept):
 def test_what_was_left_long_ago_goes(kept):
     before = kept.put("convert/m", "before")
     kept.put("convert/m", "now")
-    kept.records._db.execute("update records set used=? where key=?", (int(OLD), before.key))
+    kept.records._db.write(("update records set used=? where key=?", [(int(OLD), before.key)]))
 
     assert kept.gc(names=["convert/m"]).records == 1
     assert kept.texts() == ["now"]
@@ -130,7 +130,7 @@ def test_a_record_of_an_older_form_is_as_old_as_its_run(kept):
     record = kept.put("convert/gone", "x")
     young = replace(record, key=key_of({"a": 1}), parts={"a": 1}, made="2999-01-01T00:00:00+00:00")
     kept.records.take(young)
-    kept.records._db.execute("update records set used=0")
+    kept.records._db.write(("update records set used=0", [()]))
 
     assert kept.gc(names=[]).records == 1
     assert [key for key, *_ in kept.records.rows()] == [young.key]
@@ -243,7 +243,7 @@ def test_what_a_remote_cache_has_takes_no_room_and_is_forgotten_with_its_record(
     kept.records.keep_elsewhere({"f" * 64: 1000})
     told = kept.gc(names=["convert/a", "convert/far"], max_bytes=4)
     there = kept.records.elsewhere()
-    kept.records._db.execute("update records set used=?", (int(OLD),))
+    kept.records._db.write(("update records set used=?", [(int(OLD),)]))
     kept.gc(names=["convert/a"])
 
     assert (told.records, told.kept_records, told.kept_bytes) == (1, 2, 4)
@@ -298,6 +298,22 @@ def test_an_artifact_that_is_touched_while_it_is_discarded_is_put_back(kept, mon
     assert path.read_text() == "wanted"
 
 
+def test_what_a_killed_collection_leaves_is_swept(kept, monkeypatch):
+    """It moves artifacts into a folder that is held, as each run's own is."""
+    digest, _ = kept.add("old")
+    replaced, held = os.replace, []
+
+    def look(source: Path, to: Path) -> None:
+        held.append(to.parent.with_suffix(".lock").exists())
+        replaced(source, to)
+
+    monkeypatch.setattr(os, "replace", look)
+
+    assert kept.store.discard(digest, time.time_ns() + DAY) == 3
+    assert held == [True]
+    assert [*(kept.store.root / "tmp").iterdir()] == []
+
+
 def test_an_artifact_that_goes_while_it_is_added_is_there_afterwards(kept, monkeypatch):
     digest, _ = kept.add("wanted")
     path, touch = kept.store.path(digest), os.utime
@@ -313,3 +329,20 @@ def test_an_artifact_that_goes_while_it_is_added_is_there_afterwards(kept, monke
         kept.store.add(folder / "made")
 
     assert path.read_text() == "wanted"
+
+
+def test_what_a_build_comes_to_while_it_is_chosen_stays(kept, monkeypatch):
+    record = kept.put("convert/gone", "bbb")
+    drop_names = kept.records.drop_names
+
+    def meanwhile(*args: object) -> None:
+        other = Records(kept.root / "store" / "records.db", "other")
+        other.set_last({"convert/there": record.key})
+        other.close()
+        drop_names(*args)
+
+    monkeypatch.setattr(kept.records, "drop_names", meanwhile)
+    told = kept.gc(names=["convert/m"])
+
+    assert (told.records, told.artifacts, told.kept_records) == (0, 0, 1)
+    assert (kept.records.get(record.key), kept.texts()) == (record, ["bbb"])

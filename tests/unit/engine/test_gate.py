@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import time
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 
 from qnnbuild.engine import gate
 from qnnbuild.engine.gate import Gate, Looked
+from qnnbuild.engine.gate_file import FORM
 
 TICK_S = 0.06
 """Longer than a time stamp counts as fresh."""
@@ -87,6 +89,16 @@ def test_without_a_gate_everything_is_looked_at(checkout: Checkout) -> None:
     seen = checkout.look()
 
     assert (seen.recipes, seen.is_shut, seen.closed) == (None, False, {})
+
+
+def test_with_a_key_that_signs_everything_is_looked_at(
+    checkout: Checkout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another key, or another one in the same file, has to sign what is there."""
+    monkeypatch.setenv("QNNBUILD_SIGNING_KEY", "one.pem")
+    checkout.shut()
+
+    assert checkout.look().recipes is None
 
 
 def test_looking_writes_nothing(checkout: Checkout) -> None:
@@ -282,6 +294,33 @@ def _another_form(file: Path) -> None:
 def test_a_damaged_gate_counts_as_none(checkout: Checkout, damage: Callable[[Path], None]) -> None:
     checkout.shut()
     damage(gate.gate_file(checkout.root))
+
+    assert checkout.look().recipes is None
+
+
+def test_a_gate_that_came_with_the_repo_is_not_believed(
+    checkout: Checkout, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """It knows the folder, the Python and the environment, and names no file to be compared."""
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "__init__.py").write_text("")
+    with monkeypatch.context() as stranger:
+        stranger.setattr(gate, "PACKAGE", elsewhere)
+        checkout.shut()
+        assert checkout.look().is_shut
+
+    assert checkout.look().recipes is None
+
+
+@pytest.mark.parametrize(
+    "header", [b"[]", b"{}", b'{"groups": 1}', b'{"groups": [], "facts": 1}', b"{", b"\xff"]
+)
+def test_a_whole_gate_of_another_making_counts_as_none(checkout: Checkout, header: bytes) -> None:
+    body = len(header).to_bytes(4, "little") + header
+    file = gate.gate_file(checkout.root)
+    file.parent.mkdir()
+    file.write_bytes(FORM + body + zlib.crc32(body).to_bytes(4, "little"))
 
     assert checkout.look().recipes is None
 

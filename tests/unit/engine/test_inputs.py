@@ -14,10 +14,12 @@ from qnnbuild.actions.action import (
 )
 from qnnbuild.actions.record import Tree
 from qnnbuild.digest import digest_bytes
-from qnnbuild.engine.inputs import Changed, is_inside, stage_artifacts
+from qnnbuild.engine.inputs import Changed, Inputs, is_inside, stage_artifacts
+from qnnbuild.engine.records import Records
 from qnnbuild.engine.stats import Stats
 from qnnbuild.engine.store import Store
-from qnnbuild.errors import RecipeError
+from qnnbuild.engine.trust import Trust
+from qnnbuild.errors import NotTrusted, RecipeError
 from tests.models import scale_bytes
 from tests.unit.engine.sources import AT, files, onnx_at, refused, staged, takes, tree
 
@@ -278,3 +280,17 @@ def test_a_name_that_is_no_text_is_told(inputs, repo):
         "the name of a file is not UTF-8: a\\xff.txt",
         "rename it, or write a pattern that leaves it out",
     )
+
+
+def test_a_link_out_of_a_repo_of_strangers_is_no_input(repo, tmp_path):
+    (tmp_path / "secret").write_text("1234")
+    (repo / "notes.txt").symlink_to("../secret")
+    records = Records(tmp_path / "strange.db", "here")
+    stranger = Inputs(repo, Stats(), records, Trust(given=False, why="a test"))
+    one = files("notes.txt")
+    with pytest.raises(NotTrusted) as caught:
+        stranger.files(one, "source")
+    records.close()
+
+    (problem,) = caught.value.problems
+    assert problem.message == "notes.txt lies outside of this repo, which is not trusted"

@@ -8,7 +8,7 @@ import onnx
 import pytest
 
 from qnnbuild.digest import digest_file
-from qnnbuild.engine.inputs import side_files
+from qnnbuild.engine.inputs import SMALL, side_files
 from tests.models import scale_bytes, scale_model, write_with_side_file
 from tests.unit.engine.sources import onnx_at, refused, staged, tree
 
@@ -147,7 +147,9 @@ def test_side_files_of_a_file_that_was_edited_meanwhile_are_not_kept(inputs, rep
     assert inputs.records.side_files(before) is None
 
 
-def test_side_files_of_inner_graphs_are_found(tmp_path):
+@pytest.mark.parametrize("small", [0, SMALL])
+def test_side_files_of_inner_graphs_are_found(tmp_path, monkeypatch, small):
+    monkeypatch.setattr("qnnbuild.engine.inputs.SMALL", small)
     inner = onnx.ModelProto.FromString(naming("inner.data")).graph
     listed = onnx.ModelProto.FromString(naming("list.data")).graph
     model = scale_model()
@@ -157,9 +159,14 @@ def test_side_files_of_inner_graphs_are_found(tmp_path):
     constant = model.graph.node.add(op_type="Constant")
     tensor = onnx.ModelProto.FromString(naming("constant.data")).graph.initializer[0]
     constant.attribute.append(onnx.helper.make_attribute("value", tensor))
+    pair = [onnx.ModelProto.FromString(naming(f"{n}.data")).graph for n in ("one", "two")]
+    several = [graph.initializer[0] for graph in pair]
+    model.graph.node.add(op_type="Own").attribute.append(
+        onnx.helper.make_attribute("values", several)
+    )
     path = tmp_path / "m.onnx"
     path.write_bytes(model.SerializeToString())
     names, digest = side_files(path)
 
-    assert names == ("inner.data", "list.data", "constant.data")
+    assert sorted(names) == ["constant.data", "inner.data", "list.data", "one.data", "two.data"]
     assert digest == digest_file(path)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from qnnbuild.engine.leases import Lease, living
 
 
@@ -35,3 +37,13 @@ def test_looking_takes_nothing_from_the_living(tmp_path):
 
     assert seen == [["a", "b"]] * 3
     assert [build.checkout for build in last] == ["b"]
+
+
+@pytest.mark.parametrize("text", ["", "{}", '{"checkout": "a", "began_ns": null}', "[1]", "\xff"])
+def test_a_living_build_whose_mark_is_damaged_began_before_everything(tmp_path, text):
+    lease = Lease.take(tmp_path, "a")
+    lease.path.write_text(text, encoding="latin-1")
+    seen = living(tmp_path)
+    lease.end()
+
+    assert [build.began_ns for build in seen] == [0]

@@ -119,6 +119,15 @@ def test_signatures_are_kept_whole(records):
     assert records.stats() == known
 
 
+def test_imports_are_kept_by_the_digest_of_the_file(records):
+    found = ((0, "os", ()), (2, "deep", ("a", "b")))
+    records.keep_imports({"b" * 64: found, "c" * 64: ()})
+
+    assert records.imports("b" * 64) == found
+    assert records.imports("c" * 64) == ()
+    assert records.imports("d" * 64) is None
+
+
 def test_side_files_are_kept_by_the_digest_of_the_file(records):
     records.keep_side_files("b" * 64, ("m.data", "deep/ü.data"))
     records.keep_side_files("c" * 64, ())
@@ -126,20 +135,6 @@ def test_side_files_are_kept_by_the_digest_of_the_file(records):
     assert records.side_files("b" * 64) == ("m.data", "deep/ü.data")
     assert records.side_files("c" * 64) == ()
     assert records.side_files("d" * 64) is None
-
-
-def test_a_record_whose_text_was_cut_counts_as_none(path, records):
-    records.put(RECORD, "convert/m")
-    change(path, "update records set record=substr(record, 1, 40)")
-
-    assert records.get(KEY) is None
-
-
-def test_a_record_in_which_one_letter_changed_counts_as_none(path, records):
-    records.put(RECORD, "convert/m")
-    change(path, "update records set record=replace(record, '1.5', '2.5')")
-
-    assert records.get(KEY) is None
 
 
 def test_a_record_of_another_form_counts_as_none(path, records):
@@ -195,21 +190,6 @@ def test_a_write_that_fails_changes_nothing(records):
     assert list(records.stats()) == ["/c"]
 
 
-@pytest.mark.parametrize(
-    "data", [b"this is no database at all" * 100, b"SQLite format 3\0" + b"x" * 200]
-)
-def test_a_file_that_is_no_database_is_set_aside(path, data):
-    path.write_bytes(data)
-    opened = Records(path, "here")
-    opened.put(RECORD, "convert/m")
-    found = opened.get(KEY)
-    opened.close()
-
-    assert found == RECORD
-    (aside,) = path.parent.glob("records.db.damaged-*")
-    assert aside.read_bytes() == data
-
-
 def test_an_empty_file_is_an_empty_store(path):
     path.touch()
     opened = Records(path, "here")
@@ -219,29 +199,11 @@ def test_an_empty_file_is_an_empty_store(path):
     assert last == {}
 
 
-def test_tables_that_are_damaged_inside_are_told_with_a_way_out(path, records):
-    for n in range(300):
-        records.set_last({f"name {n}": KEY})
-    records.close()
-    data = path.read_bytes()
-    path.write_bytes(data[:4096] + b"\xff" * (len(data) - 4096))
-    damaged = Records(path, "here")
-    with pytest.raises(StoreError) as caught:
-        damaged.last()
-    damaged.close()
-
-    (problem,) = caught.value.problems
-    assert problem.message == (
-        "the store's records cannot be used: database disk image is malformed"
-    )
-    assert problem.facts == (("records", str(path)),)
-    assert problem.hint == "move the file away: everything is built again then"
-
-
 def test_records_of_a_newer_qnnbuild_are_refused_and_kept(path, records):
     records.put(RECORD, "convert/m")
     records.close()
-    change(path, f"pragma user_version={FORMAT + 1}")
+    for number in ("user_version", "application_id"):
+        change(path, f"pragma {number}={FORMAT + 1}")
     before = path.read_bytes()
     with pytest.raises(StoreError) as caught:
         Records(path, "here")
@@ -260,8 +222,8 @@ def test_a_place_where_no_file_can_be_is_told(tmp_path):
         Records(tmp_path / "none" / "records.db", "here")
 
     (problem,) = caught.value.problems
-    assert problem.message == "the store's records cannot be used: unable to open database file"
-    assert problem.hint is None
+    assert problem.message == "the store cannot be used: No such file or directory"
+    assert problem.hint == ("give another folder with QNNBUILD_STORE or `store:` in qnnbuild.yaml")
 
 
 def test_a_build_that_opens_a_new_store_waits_for_another_that_does(path):
@@ -306,14 +268,17 @@ def test_a_store_of_the_first_form_is_brought_up_and_loses_nothing(path):
     found, last, rows = records.get(KEY), records.last(), list(records.rows())
     records.keep_checkout("/repo")
     checkouts = records.checkouts()
+    records.keep_imports({"c" * 64: ()})
+    brought_up_imports = records.imports("c" * 64)
     records.close()
     (form,) = sqlite3.connect(path).execute("pragma user_version").fetchone()
 
-    assert found == RECORD
+    assert found == records.files.get(KEY) == RECORD
     assert last == {"convert/m": KEY}
     assert [used for *_, used in rows] == [0]
     assert checkouts["here"][0] == "/repo"
     assert form == FORMAT
+    assert brought_up_imports == ()
 
 
 def test_two_that_bring_a_store_up_at_once_both_have_it(path):
@@ -383,3 +348,13 @@ def test_a_whole_file_has_no_damage(records):
     records.put(RECORD, "convert/m")
 
     assert records.damage() == []
+
+
+def test_the_last_times_of_many_names_are_found(records):
+    names = [f"convert/m{n}" for n in range(1_203)]
+    for number, name in enumerate(names):
+        if number % 400 == 0:
+            key = f"{number:064x}"
+            records.put(replace(RECORD, key=key, name=name, seconds=float(number)), name)
+
+    assert records.seconds([*names, "never"]) == {f"convert/m{n}": n for n in (0, 400, 800, 1200)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,8 @@ from qnnbuild.engine.identity import Identity
 from qnnbuild.engine.sdk_parts import PARTS
 from qnnbuild.engine.sdks import Sdks
 from qnnbuild.engine.stats import Stats
-from qnnbuild.errors import Span, ToolError
+from qnnbuild.engine.trust import Trust
+from qnnbuild.errors import NotTrusted, Span, ToolError
 from qnnbuild.model.sdk_runtime import runtime_files
 from qnnbuild.model.sdks import Sdk
 from qnnbuild.work import qairt_sdk
@@ -51,6 +53,18 @@ def said(found: Sdks, word: str = "qairt-2.40/converter") -> str:
         found.measure(word)
     assert caught.value.problems[0].at == SPAN
     return caught.value.problems[0].message.removeprefix("the toolchain qairt-2.40 is not here: ")
+
+
+@pytest.mark.parametrize("key", ["root", "python", "ndk", "hexagon"])
+def test_what_a_variable_holds_is_in_no_error(top: Path, key: str) -> None:
+    written = "/opt/${PRIVATE}"
+    declared: dict[str, Any] = {"root": "sdks/2.40", "python": "py/bin/python", key: written}
+    asked = getattr(sdks(top, replace(SDK, **declared), PRIVATE="hidden"), key)
+    with pytest.raises(ToolError) as caught:
+        asked(SDK.name)
+
+    assert "hidden" not in repr(caught.value.problems)
+    assert written in repr(caught.value.problems)
 
 
 def test_a_part_is_the_version_and_what_does_the_work(top: Path) -> None:
@@ -322,3 +336,20 @@ def test_where_a_compiler_lies_does_not_count(crossed: Path) -> None:
     moved = replace(SDK, cross={UBUNTU: {"QNN_AARCH64_UBUNTU_GCC_94": "moved"}})
 
     assert sdks(crossed, moved).measure(PART) == before
+
+
+@pytest.mark.parametrize("key", ["root", "python", "ndk", "hexagon"])
+def test_programs_in_a_repo_of_strangers_are_not_found(top: Path, key: str) -> None:
+    said: dict[str, Any] = {"root": "/opt/sdk", "python": "/usr/bin/env", key: "./mine"}
+    declared = replace(SDK, **said)
+    found = Sdks({SDK.name: declared}, top, Stats(), {}, trust=Trust(given=False, why="a test"))
+    asked = getattr(found, key)
+    with pytest.raises(NotTrusted) as caught:
+        asked(SDK.name)
+
+    (problem,) = caught.value.problems
+    assert problem.at == SPAN
+    assert problem.message == (
+        "the toolchain qairt-2.40 would run programs of this repo, which is not trusted"
+    )
+    assert dict(problem.facts)["written"] == "./mine"

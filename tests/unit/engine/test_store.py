@@ -160,16 +160,6 @@ def test_a_copy_does_not_overwrite(tmp_path):
     assert (tmp_path / "b").read_text() == "b"
 
 
-def test_an_artifact_that_went_away_is_told(store, tmp_path):
-    with pytest.raises(StoreError) as caught:
-        store.copy(DIGEST, tmp_path / "copy")
-
-    (problem,) = caught.value.problems
-    assert problem.message == "an artifact went from the store while it was needed"
-    assert problem.facts == (("artifact", str(store.path(DIGEST))),)
-    assert problem.hint == "run the build again: what is missing is made again"
-
-
 def test_a_private_folder_is_empty_and_gone_afterwards(store):
     with store.private() as folder:
         (folder / "deep" / "er").mkdir(parents=True)
@@ -212,6 +202,14 @@ def test_a_sweep_removes_what_the_dead_left_and_nothing_of_the_living(store):
 
         assert left == [living.name, f"{living.name}.lock"]
         assert (living / "file").read_text() == "x"
+
+
+def test_a_sweep_removes_locks_of_keys_that_nobody_holds(store):
+    (store.root / "locks" / "dead").touch()
+    with store.locked("living"):
+        store.sweep()
+
+        assert [path.name for path in (store.root / "locks").iterdir()] == ["living"]
 
 
 def test_a_run_whose_lock_was_swept_before_it_held_it_takes_another(store, monkeypatch):

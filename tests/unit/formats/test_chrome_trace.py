@@ -98,3 +98,8 @@ def test_what_is_not_whole_is_told(data: bytes, says: str):
         read_chrome_trace(data)
 
     assert str(caught.value) == says
+
+
+def test_an_endless_time_is_refused():
+    with pytest.raises(FormatError, match="no Chrome trace"):
+        read_chrome_trace(b'[{"ph": "X", "pid": 0, "name": "a", "ts": 1e999, "dur": 1}]')

@@ -123,3 +123,10 @@ def test_the_sdks_own_tools_add_a_number_to_the_build():
     data = sample("one_graph_sm8750.bin").replace(b"v2.51.0.260929181845", b"v2.40.0.251030_18938")
 
     assert read_context_binary(memoryview(data)).sdk_build == "v2.40.0.251030_18938"
+
+
+def test_a_number_of_thousands_of_digits_is_cut():
+    text = b"OpO=2;soc_type=SM8750;arch=" + b"9" * 5000 + b";"
+    unknown = bytes.fromhex("00000003 00000003 00000000 00000001") + text
+
+    assert read_context_binary(memoryview(unknown)).arch == int("9" * 20)

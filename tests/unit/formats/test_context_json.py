@@ -97,3 +97,20 @@ def test_what_is_not_told_is_none() -> None:
 def test_anything_else_is_an_error(bad: str) -> None:
     with pytest.raises(FormatError):
         read_context_json(bad)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 100_000,
+        '{"buildId": "v1", "socModel": 1e999}',
+        (
+            '{"buildId": "v1", "graphs": [{"graphInputs": [{"quantizeParams": {"definition": '
+            '"QNN_DEFINITION_DEFINED", "scaleOffset": {"scale": []}}}]}]}'
+        ),
+        '{"buildId": "v1", "socModel": "' + "9" * 5000 + '"}',
+    ],
+)
+def test_numbers_and_depths_without_bounds_are_refused(text: str):
+    with pytest.raises(FormatError):
+        read_context_json(text)

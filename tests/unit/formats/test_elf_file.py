@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from qnnbuild.formats.elf_file import read_elf
+from qnnbuild.formats.elf_pages import page_bytes
 from qnnbuild.formats.format_error import FormatError
 from tests.libraries import ARM64, HEXAGON, INTERFACE, PROGRAM, START, library
 
@@ -31,3 +32,23 @@ def test_a_program_is_no_library():
 def test_what_is_no_whole_library_is_refused(data: bytes):
     with pytest.raises(FormatError):
         read_elf(data)
+
+
+@pytest.mark.parametrize(
+    ("at", "value", "why"),
+    [(54, 0, "segments of 0 bytes"), (58, 0, "sections of 0 bytes"), (60, 65_535, "sections")],
+)
+def test_tables_that_would_be_read_for_ever_are_refused(at: int, value: int, why: str):
+    data = bytearray(library())
+    data[at : at + 2] = value.to_bytes(2, "little")
+    data[32:40] = data[40:48]  # segments begin somewhere, too
+    with pytest.raises(FormatError, match=why):
+        read_elf(bytes(data))
+    with pytest.raises(FormatError, match=why):
+        page_bytes(bytes(data))
+
+
+def test_names_that_lie_in_one_another_take_no_memory(monkeypatch):
+    monkeypatch.setattr("qnnbuild.formats.elf_file.MOST_LETTERS", 8)
+    with pytest.raises(FormatError, match="its names have no end"):
+        read_elf(library())

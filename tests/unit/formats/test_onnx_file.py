@@ -112,3 +112,22 @@ def test_an_embedded_binary_is_read():
     assert facts.nodes[0].file is None
     assert facts.nodes[0].embedded is not None
     assert facts.nodes[0].embedded.size == len(binary)
+
+
+def test_a_version_in_letters_is_damage() -> None:
+    """protobuf passes over a field of another kind than it knows; nobody may end in a traceback."""
+    entry = b"\x0a\x00\x12\x03abc"
+    with pytest.raises(FormatError, match="'abc' is no whole number"):
+        read_onnx(memoryview(b"\x08\x08\x42" + bytes([len(entry)]) + entry))
+
+
+def test_a_graph_in_two_parts_is_one() -> None:
+    """As protobuf reads it: a list goes on, the last name counts."""
+    first, second = scale_model(), scale_model()
+    second.graph.name = "second"
+    halves = first.SerializeToString() + onnx.ModelProto(graph=second.graph).SerializeToString()
+    facts = read_onnx(memoryview(halves))
+    whole = onnx.ModelProto.FromString(halves)
+
+    assert (facts.graph, facts.operators) == ("second", (("Mul", 2),))
+    assert (whole.graph.name, len(whole.graph.node)) == ("second", 2)

@@ -19,6 +19,20 @@ def told(*rows: str) -> list[tuple[str, str, str | None]]:
     return [(str(p.at), p.message, p.hint) for p in caught.value.problems]
 
 
+def test_both_places_of_a_name_that_stands_twice_are_told():
+    with pytest.raises(RecipeError) as caught:
+        own("{name: Ours, soc_model: 43}", "{name: OURS, soc_model: 57}")
+
+    assert caught.value.problems[0].facts == (("first", "chips.yaml:2:10"),)
+
+
+@pytest.mark.parametrize("name", ["S\u041c1", "\u212a1", "\u017f1", "SM1\u200b", "\uff331", "SM1."])
+def test_a_name_with_other_letters_than_it_seems_to_have_is_none(name: str):
+    assert told(f'{{name: "{name}", soc_model: 43}}') == [
+        ("chips.yaml:2:10", "a chip's name is a letter, then letters, digits and - _ .", None)
+    ]
+
+
 def test_a_new_chip_stands_behind_those_of_the_table():
     row = "{name: SM9999, soc_model: 140, arch: 85, vtcm_mb: 8, fp16: true, tags: [ours]}"
     chips = own(row)

@@ -100,3 +100,29 @@ def test_an_environment_that_cannot_be_is_refused(known: dict[str, str]) -> None
         with_environment(OURS, known)
 
     assert known.get(URL, "me:") not in terminal(caught.value.problems)
+
+
+def test_keys_are_trusted_wherever_the_cache_is() -> None:
+    found = read_settings("remote_cache: {url: 'https://a.b', trusted_keys: [a.pem, b.pub]}\n")
+    settings = found.remote_cache
+    assert settings is not None
+
+    assert settings.trusted_keys == ("a.pem", "b.pub")
+    moved = with_environment(settings, {URL: "https://c.d"})
+    assert moved == RemoteCache(url="https://c.d", trusted_keys=("a.pem", "b.pub"))
+
+
+@pytest.mark.parametrize(
+    ("said", "keys"),
+    [
+        ("", ()),
+        ("a.pem:keys/b.pub", ("a.pem", "keys/b.pub")),
+        ("untrusted comment: minisign: a key\nRWx\n:b.pem", ("RWx", "b.pem")),
+        ("-----BEGIN PUBLIC KEY-----\nx\n-----END", ("-----BEGIN PUBLIC KEY-----\nx\n-----END",)),
+    ],
+)
+def test_the_environments_keys_go_before_the_files(said: str, keys: tuple[str, ...]) -> None:
+    settings = RemoteCache(url="https://a.b", trusted_keys=("c.pem",))
+    found = with_environment(settings, {"QNNBUILD_REMOTE_CACHE_TRUSTED_KEYS": said})
+
+    assert found == RemoteCache(url="https://a.b", trusted_keys=keys)

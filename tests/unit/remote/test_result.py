@@ -33,7 +33,7 @@ RECORD = Record(
 def read(result: bytes, text: bytes | None = None, **more: Any) -> Record:
     found = found_in(result, ("context",))
     values = {"key": KEY, "name": "mine", "step": "context", "parts": PARTS, **more}
-    return record_of(found, found.contents if text is None else text, **values)
+    return record_of(found, found.record.contents if text is None else text, **values)
 
 
 def changed(**fields: Any) -> bytes:

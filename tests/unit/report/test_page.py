@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from qnnbuild.formats.profile_csv import read_profile
-from qnnbuild.report.page import data_of, issue, page, share, size, sizes, span
+from qnnbuild.report.amounts import share, size, sizes, span
+from qnnbuild.report.page import data_of, issue, page
 from qnnbuild.report.profile import profile_rows, profile_told
 from tests.reported import AUTO, FAILED, FLOATS, STALE, VAD, Told, failed
 from tests.unit.formats.samples import sample

@@ -46,7 +46,8 @@ def test_of_a_bundle_of_libraries_those_of_one_system_are_taken() -> None:
     found = inside()
 
     assert list(found) == [
-        *("LICENSE", "README.md", "info.txt", "libencoder.so", "libjoint.so", "manifest.json"),
+        *("LICENSE", "README.md", "bom.cdx.json", "info.txt", "libencoder.so", "libjoint.so"),
+        *("manifest.json", "provenance.intoto.json"),
         *("qnn/android-aarch64/libQnnHtp.so", "tokens.txt"),
     ]
     assert found["libencoder.so"] == b"encoder for android-aarch64"
@@ -82,7 +83,7 @@ def test_what_lies_beside_tells_the_file_and_what_is_in_it() -> None:
     assert told["files"] == {
         packed.name: {"sha256": digest_file(packed), "bytes": packed.stat().st_size}
     }
-    assert set(told["members"]) == set(inside()) - {"manifest.json"}
+    assert set(told["members"]) == set(inside()) - {"manifest.json", "provenance.intoto.json"}
 
 
 @pytest.mark.parametrize("name", ["info.txt", "LICENSE", "licence.TXT", "libEncoder.so"])

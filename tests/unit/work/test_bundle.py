@@ -180,7 +180,9 @@ def test_the_card_of_two_graphs_that_may_not_be_passed_on(golden):
 def test_every_file_but_the_manifest_is_in_the_manifest_with_its_digest():
     bundle(staged({"files/recipes/tokens.txt": "a b c\n"}))
 
-    assert sorted(manifest()["files"]) == [name for name in made() if name != "manifest.json"]
+    told = ("manifest.json", "provenance.intoto.json")
+
+    assert sorted(manifest()["files"]) == [name for name in made() if name not in told]
     assert manifest()["files"]["tokens.txt"] == {"sha256": digest_bytes(b"a b c\n"), "bytes": 6}
 
 
@@ -199,13 +201,8 @@ def test_more_files_are_named_as_from_the_recipes_folder():
     bundle(staged({"files/recipes/lang/tokens.txt": "a", "files/shared/notes.txt": "b"}))
 
     assert made() == [
-        "LICENSE.txt",
-        "README.md",
-        "lang/tokens.txt",
-        "manifest.json",
-        "run.py",
-        "shared/notes.txt",
-        "vad_ctx.onnx",
+        *("LICENSE.txt", "README.md", "bom.cdx.json", "lang/tokens.txt", "manifest.json"),
+        *("provenance.intoto.json", "run.py", "shared/notes.txt", "vad_ctx.onnx"),
         "vad_ctx_qnn.bin",
     ]
 
@@ -215,6 +212,9 @@ def test_more_files_are_named_as_from_the_recipes_folder():
     [
         ("readme.md", "README.md"),
         ("manifest.json", "manifest.json"),
+        ("Bom.cdx.json", "bom.cdx.json"),
+        ("provenance.intoto.json", "provenance.intoto.json"),
+        ("provenance.intoto.jsonl", "provenance.intoto.jsonl"),
         ("License.txt", "LICENSE.txt"),
         ("Run.py", "run.py"),
         ("vad_ctx.onnx", "vad_ctx.onnx"),

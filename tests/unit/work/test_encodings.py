@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from qnnbuild.model.recipe import Quantization
+from qnnbuild.work.encodings import read_encodings
 from qnnbuild.work.run import WorkError
 from tests.models import tiny_conv, two_branch
 from tests.quantizing import Made, quantized
@@ -173,3 +174,26 @@ def test_a_wrong_file_is_told(tmp_path: Path, encodings: dict[str, Any], message
         with_encodings(tmp_path, encodings)
 
     assert caught.value.message == f"encodings: {message}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 100_000,
+        (
+            '{"version": "0.6.1", "activation_encodings": {"x": [{"bitwidth": 0, "min": 0, '
+            '"max": 1, "offset": 0}]}, "param_encodings": {}}'
+        ),
+        (
+            '{"version": "1.0.0", "activation_encodings": [{"name": "x", "bw": 1e999, '
+            '"scale": [1], "offset": [0]}], "param_encodings": []}'
+        ),
+        '{"version": "0.6.1", "activation_encodings": {"x": []}, "param_encodings": {}}',
+    ],
+)
+def test_numbers_without_bounds_are_told(tmp_path, text):
+    (tmp_path / "a.encodings").write_text(text)
+    with pytest.raises(WorkError) as caught:
+        read_encodings(tmp_path)
+
+    assert caught.value.message.startswith("encodings: ")

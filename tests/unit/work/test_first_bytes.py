@@ -71,3 +71,22 @@ def test_an_onnx_file_is_let_through(tmp_path: Path) -> None:
     look(tmp_path / "m.onnx")
 
     assert (tmp_path / "m.onnx").read_bytes() == scale_bytes()
+
+
+def test_a_pointer_of_git_lfs_with_letters_of_no_alphabet_is_told(tmp_path: Path):
+    path = tmp_path / "m.onnx"
+    path.write_bytes(b"version https://git-lfs.github.com/spec/v1\noid \xff\xfe\nsize 7\n")
+    with pytest.raises(WorkError) as caught:
+        look(path)
+
+    assert caught.value.message == "'m.onnx' is a Git LFS pointer, not the model"
+
+
+@pytest.mark.parametrize("data", [b"<html>secret", b"secret", b"secret\nmore\n"])
+def test_what_was_fetched_is_not_quoted(tmp_path: Path, data: bytes):
+    path = tmp_path / "m.onnx"
+    path.write_bytes(data)
+    with pytest.raises(WorkError) as caught:
+        look(path, quoted=False)
+
+    assert "secret" not in f"{caught.value.message} {caught.value.facts}"

@@ -121,8 +121,9 @@ def test_the_card_of_libraries(made: Path, golden: Any) -> None:
 def test_each_system_has_its_folder(made: Path) -> None:
     assert sorted(p.relative_to(made).as_posix() for p in made.rglob("*") if p.is_file()) == [
         *("LICENSE.txt", "README.md", "android-aarch64/libencoder.so"),
-        *("android-aarch64/libjoint.so", "linux-x64/libencoder.so", "linux-x64/libjoint.so"),
-        *("manifest.json", "qnn/android-aarch64/libQnnHtp.so", "tokens.txt"),
+        *("android-aarch64/libjoint.so", "bom.cdx.json", "linux-x64/libencoder.so"),
+        *("linux-x64/libjoint.so", "manifest.json", "provenance.intoto.json"),
+        *("qnn/android-aarch64/libQnnHtp.so", "tokens.txt"),
     ]
 
 

@@ -29,7 +29,7 @@ def run_of(run: dict[str, Any], **read_back: str) -> Any:
     report: dict[str, Any] = {"inputs": [], "outputs": [], "comparison": {}, "on_cpu": []}
     facts = GraphFacts(files=("vad.bin",), report=report, facts=read_back)
     params = {"toolchain": "qairt-2.40", "graphs": {"vad": {**GRAPH, "run": run}}}
-    return manifest(params, {"vad": facts}, {}, PROVENANCE)["graphs"]["vad"]["run"]
+    return manifest(params, {"vad": facts}, PROVENANCE)["graphs"]["vad"]["run"]
 
 
 def test_settings_of_a_graph_are_told_for_the_name_that_it_has_in_the_binary() -> None:

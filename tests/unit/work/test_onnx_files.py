@@ -114,3 +114,38 @@ def test_a_file_without_a_graph_is_not_a_model(tmp_path: Path) -> None:
     (tmp_path / "m.onnx").write_bytes(ModelProto(ir_version=9).SerializeToString())
 
     assert refused(tmp_path) == "'m.onnx' is not a whole ONNX file"
+
+
+@pytest.mark.parametrize("field", ["name", "op_type", "input"])
+def test_a_name_that_is_no_text_is_told(tmp_path: Path, field: str) -> None:
+    model = ModelProto()
+    model.ParseFromString(scale_bytes())
+    node = model.graph.node[0]
+    if field == "input":
+        node.input[0] = "QQQQ"
+    else:
+        setattr(node, field, "QQQQ")
+    data = model.SerializeToString().replace(b"QQQQ", b"\xff\xfe\xff\xff")
+    (tmp_path / "model.onnx").write_bytes(data)
+    with pytest.raises(WorkError) as caught:
+        read_whole(tmp_path)
+
+    assert caught.value.message == "'model.onnx' has a name that is no text in UTF-8"
+    assert dict(caught.value.facts)["name"] == "b'\\xff\\xfe\\xff\\xff'"
+
+
+@pytest.mark.parametrize(("kind", "sizes"), [(0, [1]), (99, [1]), (1, [-1]), (1, [1, -(1 << 62)])])
+def test_a_side_tensor_of_no_type_or_size_is_told(
+    tmp_path: Path, kind: int, sizes: list[int]
+) -> None:
+    write_with_side_file(tmp_path, "model.onnx", "m.data")
+    model = onnx.load(tmp_path / "model.onnx", load_external_data=False)
+    tensor = model.graph.initializer[0]
+    tensor.data_type = kind
+    del tensor.dims[:]
+    tensor.dims.extend(sizes)
+    (tmp_path / "model.onnx").write_bytes(model.SerializeToString())
+    with pytest.raises(WorkError) as caught:
+        read_whole(tmp_path)
+
+    assert caught.value.message.endswith("is of a type or size that ONNX does not know")

@@ -150,3 +150,30 @@ def test_a_link_out_of_an_unpacked_release_is_not_followed(tmp_path):
         FolderPackage(tmp_path / "tree", "pkg 1.0").copy("m.onnx", tmp_path / "out")
 
     assert not (tmp_path / "out").exists()
+
+
+def test_a_member_without_a_name_is_told(tmp_path):
+    path = make_zip(tmp_path / "m.zip", {"m.onnx": b"x"})
+    data = path.read_bytes()
+    at = data.rindex(b"PK\x01\x02")
+    data = data[: at + 28] + b"\0\0" + data[at + 30 : at + 46] + data[at + 52 :]
+    path.write_bytes(data)
+    package = open_archive(path, "m.zip")
+
+    with pytest.raises(WorkError) as caught:
+        package.copy("m.onnx", tmp_path / "out")
+
+    assert caught.value.message.startswith("m.zip ")
+
+
+def test_a_name_of_gigabytes_is_told(tmp_path):
+    member = tarfile.TarInfo("m")
+    member.type, member.size = tarfile.XHDTYPE, 1 << 40
+    path = tmp_path / "bomb.tar"
+    path.write_bytes(member.tobuf(tarfile.GNU_FORMAT) + bytes(4096))
+
+    with pytest.raises(WorkError) as caught:
+        open_archive(path, "bomb.tar")
+
+    told = "bomb.tar is damaged: a name or list of attributes of 1,099,511,627,776 bytes"
+    assert caught.value.message == told

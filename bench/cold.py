@@ -1,0 +1,165 @@
+"""How long a first build takes, against a loop that starts a fresh process for each context.
+
+    python bench/cold.py [--rounds 3] [--at-once 2]
+
+The loop is what people write by hand: `xargs -P` over all graphs and chips, each a Python script of
+fifteen lines that opens one session of ONNX Runtime's plugin (tests/e2e shows that it makes the
+same bytes). A build does more: it looks at the model, prepares it, records, and makes bundles.
+Small models: a dozen of a few kilobytes. Large ones: one of 200 MB of weights. Turns change
+which of both is first, and each begins with an empty store.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import onnx
+from measuring import BIN, REPO, Row, environment, medians, run, tell
+from onnx import TensorProto, helper
+
+PART = "cold"
+LOOP = "loop of processes"
+STARTER = REPO / "qnnbuild" / "starter"
+CHIPS = {"SM8550": "43", "SM8650": "57", "SM8750": "69", "SM8850": "87"}
+SCRIPT = '''\
+"""python compile.py MODEL.onnx SOC_MODEL FOLDER"""
+import os, sys
+import onnxruntime, onnxruntime_qnn
+
+model, chip, folder = sys.argv[1:]
+os.makedirs(folder, exist_ok=True)
+name = "QNNExecutionProvider"
+onnxruntime.register_execution_provider_library(name, onnxruntime_qnn.get_library_path())
+devices = [device for device in onnxruntime.get_ep_devices() if device.ep_name == name]
+session = onnxruntime.SessionOptions()
+session.add_session_config_entry("ep.context_enable", "1")
+session.add_session_config_entry("ep.context_file_path", os.path.join(folder, "model_ctx.onnx"))
+session.add_session_config_entry("ep.context_embed_mode", "0")
+session.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
+session.add_provider_for_devices(devices, {"backend_type": "htp", "soc_model": chip})
+onnxruntime.InferenceSession(model, session)
+'''
+RECIPE = """\
+model: {name}
+license: MIT
+source: {{file: ../onnx/{name}.onnx}}
+chips: [{chips}]
+graphs:
+  main: {{precision: fp16}}
+"""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Models that are built together; `limit` is the goal of the ratio to the loop."""
+
+    what: str
+    count: int
+    width: int
+    layers: int
+    limit: float
+
+
+KINDS = (
+    Kind("12 small models × 4 chips", 12, 16, 6, 0.5),
+    Kind("a model of 200 MB × 4 chips", 1, 2048, 12, 1.0),
+)
+
+
+def network(width: int, layers: int, seed: int) -> onnx.ModelProto:
+    """x: float32 [1, width] → MatMul and Relu, again and again."""
+    random = np.random.default_rng(seed)
+    nodes, weights, last = [], [], "x"
+    for layer in range(layers):
+        values = random.standard_normal((width, width), dtype=np.float32) / np.float32(width**0.5)
+        weights.append(onnx.numpy_helper.from_array(values, f"w{layer}"))
+        nodes.append(helper.make_node("MatMul", [last, f"w{layer}"], [f"p{layer}"]))
+        nodes.append(helper.make_node("Relu", [f"p{layer}"], [f"r{layer}"]))
+        last = f"r{layer}"
+    inputs, outputs = (
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, width])] for name in ("x", last)
+    )
+    graph = helper.make_graph(nodes, "main", inputs, outputs, weights)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+class Repo:
+    def __init__(self, top: Path, kind: Kind, at_once: int) -> None:
+        self.top = top
+        self.at_once = str(at_once)
+        self.env = environment()
+        self.names = [f"m{number:02}" for number in range(kind.count)]
+        for folder in ("onnx", "recipes"):
+            (top / folder).mkdir(parents=True)
+        for name in ("doit.cfg", "dodo.py"):
+            shutil.copy(STARTER / name, top / name)
+        # what runs on the emulator is no part of a loop that compiles
+        (top / "qnnbuild.yaml").write_text("defaults: {graph: {verify: {chips: none}}}\n")
+        (top / "compile.py").write_text(SCRIPT)
+        for seed, name in enumerate(self.names):
+            onnx.save(network(kind.width, kind.layers, seed), str(top / "onnx" / f"{name}.onnx"))
+            text = RECIPE.format(name=name, chips=", ".join(CHIPS))
+            (top / "recipes" / f"{name}.yaml").write_text(text)
+
+    def build(self) -> float:
+        """From an empty store to all bundles."""
+        for folder in (".qnnbuild", "build"):
+            shutil.rmtree(self.top / folder, ignore_errors=True)
+        took = run([str(BIN / "doit"), "-n", self.at_once], self.top, self.env).seconds
+        assert self._binaries("build") == len(self.names) * len(CHIPS)
+        return took
+
+    def loop(self) -> float:
+        shutil.rmtree(self.top / "loop", ignore_errors=True)
+        took = run(
+            ["xargs", "-P", self.at_once, "-L", "1", "-a", self._lines(), "env"], self.top, self.env
+        )
+        assert self._binaries("loop") == len(self.names) * len(CHIPS)
+        return took.seconds
+
+    def _lines(self) -> str:
+        """A file with a command in each line; its name."""
+        lines = [
+            f"{sys.executable} compile.py onnx/{name}.onnx {soc} loop/{name}/{chip}"
+            for name in self.names
+            for chip, soc in CHIPS.items()
+        ]
+        (self.top / "lines").write_text("\n".join(lines) + "\n")
+        return "lines"
+
+    def _binaries(self, folder: str) -> int:
+        return len(list((self.top / folder).rglob("*.bin")))
+
+
+def rows(top: Path, kinds: Sequence[Kind], rounds: int, at_once: int) -> Iterator[Row]:
+    for number, kind in enumerate(kinds):
+        repo = Repo(top / str(number), kind, at_once)
+        turns = []
+        for turn in range(rounds):
+            ways = (repo.build, repo.loop) if turn % 2 == 0 else (repo.loop, repo.build)
+            first, second = [way() for way in ways]
+            turns.append((first, second) if turn % 2 == 0 else (second, first))
+        ours, theirs = medians(turns)
+        count = kind.count * len(CHIPS)
+        yield Row(PART, kind.what, count, ours, theirs=theirs, against=LOOP, limit=kind.limit)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--at-once", type=int, default=2)
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="cold-") as top:
+        for row in rows(Path(top).resolve(), KINDS, asked.rounds, asked.at_once):
+            tell(row)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,74 @@
+"""qnnbuild build: doit, which takes nothing of the repo but its recipes where that is not trusted.
+
+Plain doit reads pyproject.toml, doit.cfg and dodo.py before anything of ours runs, and each of
+them can make it run whatever it likes: in a repo of strangers this is the way to build.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import time
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+from pathlib import Path
+
+from qnnbuild.engine.only_recipes import nothing_to_do
+from qnnbuild.engine.trust import NO, TRUST, YES, trust_of
+
+READ_BY_DOIT = ("pyproject.toml", "doit.cfg")
+
+SPEED = re.compile(r"((-n ?|--process[ =])\d+|-c|--continue)( |$)")
+"""Words that say how to build, and change nothing where nothing is built."""
+
+
+def arguments(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "words", nargs="*", metavar="…", help="what doit run takes: -n 4 --continue NAME"
+    )
+
+
+def run(args: Namespace) -> int:
+    began = time.monotonic()
+    words = _without_trust(args.words)
+    if _says_nothing_else(words) and (known := nothing_to_do(Path.cwd())) is not None:
+        # doit is not even imported: that would take most of the time
+        from qnnbuild.engine.progress import Progress
+
+        count, saved_s = known
+        progress = Progress(sys.stdout, before=count, saved_s=saved_s, began=began)
+        sys.stdout.write(progress.summary())
+        return 0
+    return _doit(words)
+
+
+def _doit(words: Sequence[str]) -> int:
+    from doit.doit_cmd import DoitMain
+
+    from qnnbuild.bridge.dodo import PLUGINS
+
+    files = READ_BY_DOIT if trust_of(os.environ).given else ()
+    ours = {"GLOBAL": {"loader": "qnnbuild"}, **PLUGINS}
+    code: int = DoitMain(extra_config=ours, config_filenames=files).run(["run", *words])
+    return code
+
+
+def _says_nothing_else(words: Sequence[str]) -> bool:
+    """Whether all is to be built and told as always."""
+    if os.environ.get("GITHUB_STEP_SUMMARY") or any(n.startswith("DOIT_") for n in os.environ):
+        return False
+    return not SPEED.sub("", " ".join(words))
+
+
+def _without_trust(words: Sequence[str]) -> list[str]:
+    """What is left for doit; whether the repo is trusted has to be known before doit begins."""
+    said = {word for word in words if word == "--trust" or _is_no(word)}
+    if said:
+        os.environ[TRUST] = NO if any(_is_no(word) for word in said) else YES
+    return [word for word in words if word not in said]
+
+
+def _is_no(word: str) -> bool:
+    """doit takes the beginning of an option for the whole, and so has who types it."""
+    return word.startswith("--no-t") and "--no-trust".startswith(word)

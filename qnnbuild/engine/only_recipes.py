@@ -1,0 +1,91 @@
+"""That a checkout has nothing for doit but recipes, so that a build of nothing needs no doit.
+
+A `dodo.py` may define tasks, and it, `doit.cfg` and `pyproject.toml` may say what plain `doit`
+does. Only doit can tell, and importing it takes a tenth of a second. So a run that found nothing
+of the kind leaves a note with the signatures of these files; while they are the same, `qnnbuild
+build` asks the gate and no one else.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from qnnbuild.engine.gate import OF_CHECKOUT, look, mark
+from qnnbuild.engine.small_file import NotSmall, read_json
+from qnnbuild.engine.stats import RACY_NS, Signature
+from qnnbuild.engine.store import place
+
+FILES = ("dodo.py", "doit.cfg", "pyproject.toml")
+"""What doit reads of a checkout."""
+
+MOST = 1 << 20
+NEVER = -1
+
+Signatures = list[list[int] | None]
+
+
+def signatures(root: Path) -> Signatures:
+    """Of doit's files as they are now; None for one that is not there."""
+    found = (Signature.of(root / name) for name in FILES)
+    return [None if one is None else list(one) for one in found]
+
+
+def note(root: Path, then: Signatures | None) -> None:
+    """Keep that there is nothing else, or with None that there is.
+
+    Nothing is kept when doit's files changed since `then`, or since this process began: doit read
+    some of them before anybody could look.
+    """
+    if then is None or then != signatures(root) or not _are_old(then):
+        _file(root).unlink(missing_ok=True)
+    elif not is_noted(root):
+        with suppress(OSError):  # it saves a moment, and a build is no worse without it
+            place(_file(root), json.dumps(_told(root)).encode())
+
+
+def is_noted(root: Path) -> bool:
+    try:
+        return bool(read_json(_file(root), MOST) == _told(root))
+    except (OSError, NotSmall, ValueError, RecursionError):
+        return False
+
+
+def nothing_to_do(root: Path) -> tuple[int, float] | None:
+    """How many actions are as they were, and the seconds that they took once.
+
+    None: there may be work, or doit has to tell.
+    """
+    if not is_noted(root):
+        return None
+    gate = look(root)
+    if not gate.is_shut:
+        return None
+    groups: Sequence[tuple[int, float]] = [(g.count, g.saved_s) for g in gate.closed.values()]
+    return sum(count for count, _ in groups), sum(saved_s for _, saved_s in groups)
+
+
+def _are_old(then: Signatures) -> bool:
+    times = (max(mtime, ctime) for mtime, ctime, *_ in filter(None, then))
+    return max(times, default=NEVER) < _process_began_ns() - RACY_NS
+
+
+def _process_began_ns() -> int:
+    """Since 1970, as the kernel counts it: to 10 ms."""
+    ticks = int(Path("/proc/self/stat").read_text("ascii").rpartition(")")[2].split()[19])
+    since_boot_ns = ticks * 1_000_000_000 // os.sysconf("SC_CLK_TCK")
+    return time.time_ns() - time.clock_gettime_ns(time.CLOCK_BOOTTIME) + since_boot_ns
+
+
+def _told(root: Path) -> dict[str, object]:
+    """As JSON gives it back. The mark tells a note of this machine from one of the repo's."""
+    told: dict[str, object] = {"mark": mark(root), "files": signatures(root)}
+    return told
+
+
+def _file(root: Path) -> Path:
+    return root / OF_CHECKOUT / "only-recipes"

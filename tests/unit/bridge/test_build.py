@@ -1,0 +1,70 @@
+"""qnnbuild build: what doit is given, and what of the repo it reads."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import pytest
+
+from qnnbuild.bridge import build
+from qnnbuild.cli import main
+
+
+@pytest.fixture
+def given(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The files that doit may read and the words that it gets."""
+    told: list[Any] = []
+
+    class Told:
+        def __init__(self, config_filenames: tuple[str, ...], **_: object) -> None:
+            told.append(config_filenames)
+
+        def run(self, words: list[str]) -> int:
+            told.append(words)
+            return 0
+
+    monkeypatch.setattr("doit.doit_cmd.DoitMain", Told)
+    monkeypatch.setattr(os, "environ", {})
+    return told
+
+
+@pytest.mark.parametrize(
+    ("line", "words", "files"),
+    [
+        ("build", [], build.READ_BY_DOIT),
+        ("build -n 4", ["-n", "4"], build.READ_BY_DOIT),
+        ("build --trust --continue x", ["--continue", "x"], build.READ_BY_DOIT),
+        ("build --no-trust --continue", ["--continue"], ()),
+        ("--no-trust build -n 4 --continue x", ["-n", "4", "--continue", "x"], ()),
+        ("build x --no-trust", ["x"], ()),
+        ("build --no-tru x --trust", ["x"], ()),
+    ],
+)
+def test_doit_gets_its_words_and_reads_nothing_of_strangers(
+    given: list[Any], line: str, words: list[str], files: tuple[str, ...]
+) -> None:
+    assert main(line.split()) == 0
+
+    assert given == [files, ["run", *words]]
+
+
+@pytest.mark.parametrize(
+    ("words", "nothing_else"),
+    [
+        ("", True),
+        ("-n 4", True),
+        ("-n4 -c", True),
+        ("--process 4 --continue", True),
+        ("--process=4", True),
+        ("-n", False),
+        ("-n x", False),
+        ("4", False),
+        ("-a", False),
+        ("bundle/m@A", False),
+        ("-r zero", False),
+        ("run", False),
+    ],
+)
+def test_words_that_only_say_how_to_build_need_no_doit(words: str, nothing_else: bool) -> None:
+    assert build._says_nothing_else(words.split()) == nothing_else

@@ -1,0 +1,48 @@
+"""Copies of artifacts: the same bytes, and read while they are made."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from qnnbuild.digest import digest_bytes
+from qnnbuild.engine.stats import Stats
+from qnnbuild.engine.store import AT_ONCE, Gone, Store, copy_and_digest
+
+
+@pytest.mark.parametrize("size", [0, 1, AT_ONCE - 1, AT_ONCE, AT_ONCE + 1])
+def test_a_copy_is_the_same_and_is_read(tmp_path, size):
+    data = random.Random(size).randbytes(size)
+    (tmp_path / "from").write_bytes(data)
+
+    assert copy_and_digest(tmp_path / "from", tmp_path / "to") == digest_bytes(data)
+    assert (tmp_path / "to").read_bytes() == data
+
+
+def test_what_is_digested_is_what_was_written(tmp_path, monkeypatch):
+    """Not what is in the source a moment later, nor what was there before."""
+    data = random.Random(1).randbytes(3 * AT_ONCE + 5)
+    (tmp_path / "from").write_bytes(data)
+    monkeypatch.setattr("qnnbuild.engine.store._share_blocks", lambda *_: False)
+    monkeypatch.setattr("qnnbuild.engine.store.digest_file", None)
+
+    assert copy_and_digest(tmp_path / "from", tmp_path / "to") == digest_bytes(data)
+    assert (tmp_path / "to").read_bytes() == data
+
+
+def test_a_large_artifact_with_a_flipped_bit_is_told_and_dropped(tmp_path):
+    store, data = Store(tmp_path / "store", Stats()), random.Random(2).randbytes(AT_ONCE + 1000)
+    with store.private() as folder:
+        (folder / "file").write_bytes(data)
+        digest, _ = store.add(folder / "file")
+    path = store.path(digest)
+    path.chmod(0o644)
+    with path.open("r+b") as file:
+        file.seek(AT_ONCE + 10)
+        file.write(bytes([data[AT_ONCE + 10] ^ 1]))
+    with pytest.raises(Gone, match="was damaged"):
+        store.copy(digest, tmp_path / "copy")
+
+    assert not path.exists()
+    assert not (tmp_path / "copy").exists()
