@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging  # noqa: F401 - what it does beside a fork is to be registered before ours
 import os
 import signal
 from collections.abc import Iterator
@@ -30,6 +29,7 @@ def deadline(seconds: float) -> Iterator[None]:
         if not _forking:
             raise Late
 
+    _watch_forks()
     before = signal.signal(signal.SIGALRM, ring)
     # again and again: Python drops what is raised in a finaliser, and beside a fork nothing is
     signal.setitimer(signal.ITIMER_REAL, seconds, AGAIN_S)
@@ -40,12 +40,27 @@ def deadline(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-# Beside a fork Python calls functions that take locks, logging's for one, and others that give
-# them back, and drops what is raised in them: a lock would stay taken for ever. Of what is
-# registered the last comes first before a fork and last after it, so these are around all others;
-# and they are written in C, so that no signal is looked at within them.
-os.register_at_fork(
-    before=partial(_forking.append, True),
-    after_in_parent=_forking.pop,
-    after_in_child=_forking.clear,
-)
+def fork() -> int:
+    """`os.fork`, beside which no deadline strikes: for work that may stand in a `deadline`.
+
+    Beside a fork Python calls functions that take locks, logging's and filelock's for two, and
+    others that give them back, and drops what is raised in them: a lock would stay taken for ever.
+    """
+    _forking.append(True)
+    try:
+        return os.fork()
+    finally:
+        _forking.pop()
+
+
+def _watch_forks() -> None:
+    """The same for forks of others, as far as one can.
+
+    Of what is registered the last comes first before a fork and last after it, so these are around
+    all that is registered by now; and they are written in C: no signal is looked at within them.
+    """
+    os.register_at_fork(
+        before=partial(_forking.append, True),
+        after_in_parent=_forking.pop,
+        after_in_child=_forking.pop,
+    )

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from qnnbuild.work import deadlines
 from qnnbuild.work.npz import read_npz, write_npz
 from qnnbuild.work.press import PROVIDER
 from qnnbuild.work.run import WorkError
@@ -52,7 +53,7 @@ def emulate(wanted: Emulation) -> Emulated:
     sys.stdout.flush()
     sys.stderr.flush()
     reading, writing = os.pipe()
-    child = os.fork()
+    child = deadlines.fork()
     if child == 0:
         os.close(reading)
         _in_the_child(wanted, writing)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from qnnbuild.work import press
+from qnnbuild.work import deadlines, press
 
 WARNING, VERBOSE = 2, 0
 
@@ -87,7 +87,7 @@ def _in_a_fork(request: Mapping[str, Any], folder: Path, log: Path) -> dict[str,
     sys.stdout.flush()
     sys.stderr.flush()
     reading, writing = os.pipe()
-    child = os.fork()
+    child = deadlines.fork()
     if child == 0:
         _in_the_child(request, folder, log, writing)
     os.close(writing)
