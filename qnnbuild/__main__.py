@@ -8,6 +8,6 @@ import sys
 if sys.path[0] in ("", os.getcwd()) and not os.path.exists("qnnbuild/__main__.py"):  # noqa: PTH109, PTH110
     del sys.path[0]
 
-from qnnbuild.cli import main
+from qnnbuild.start import main
 
 sys.exit(main())

@@ -7,7 +7,6 @@ them can make it run whatever it likes: in a repo of strangers this is the way t
 from __future__ import annotations
 
 import os
-import re
 import sys
 import time
 from argparse import ArgumentParser, Namespace
@@ -19,9 +18,6 @@ from qnnbuild.engine.trust import NO, TRUST, YES, trust_of
 
 READ_BY_DOIT = ("pyproject.toml", "doit.cfg")
 
-SPEED = re.compile(r"((-n ?|--process[ =])\d+|-c|--continue)( |$)")
-"""Words that say how to build, and change nothing where nothing is built."""
-
 
 def arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
@@ -32,15 +28,11 @@ def arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     began = time.monotonic()
     words = _without_trust(args.words)
-    if _says_nothing_else(words) and (known := nothing_to_do(Path.cwd())) is not None:
-        # doit is not even imported: that would take most of the time
-        from qnnbuild.engine.progress import Progress
-
-        count, saved_s = known
-        progress = Progress(sys.stdout, before=count, saved_s=saved_s, began=began)
-        sys.stdout.write(progress.summary())
-        return 0
-    return _doit(words)
+    told = nothing_to_do(Path.cwd(), words, began)
+    if told is None:
+        return _doit(words)
+    sys.stdout.write(told)
+    return 0
 
 
 def _doit(words: Sequence[str]) -> int:
@@ -52,13 +44,6 @@ def _doit(words: Sequence[str]) -> int:
     ours = {"GLOBAL": {"loader": "qnnbuild"}, **PLUGINS}
     code: int = DoitMain(extra_config=ours, config_filenames=files).run(["run", *words])
     return code
-
-
-def _says_nothing_else(words: Sequence[str]) -> bool:
-    """Whether all is to be built and told as always."""
-    if os.environ.get("GITHUB_STEP_SUMMARY") or any(n.startswith("DOIT_") for n in os.environ):
-        return False
-    return not SPEED.sub("", " ".join(words))
 
 
 def _without_trust(words: Sequence[str]) -> list[str]:

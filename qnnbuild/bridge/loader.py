@@ -285,7 +285,7 @@ class Chosen:
         return bool(words) and bool(self.behind) and (not left or left <= {*self._names_behind()})
 
     def all_behind(self) -> None:
-        self.count = sum(group.count for group in self.behind.values())
+        self.count = sum(group.actions for group in self.behind.values())
         self.saved_s = sum(group.saved_s for group in self.behind.values())
 
     def names(self, words: Sequence[str], *, keep_patterns: bool) -> list[str]:
@@ -306,7 +306,7 @@ class Chosen:
         if word in self.actions or word in self.groups:
             return [word]
         if word in self.behind:
-            self.count += self.behind[word].count
+            self.count += self.behind[word].actions
             self.saved_s += self.behind[word].saved_s
             return []
         found = [n for n in (*self.actions, *self.theirs) if fnmatchcase(n, word)]

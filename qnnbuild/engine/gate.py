@@ -4,6 +4,9 @@ A group (a model: its recipe, sources, artifacts and bundles) goes behind the ga
 which all of its actions were looked at, none ran, and none of its files changed meanwhile. From
 then on equal signatures stand for the whole group, and nothing of it is read or planned. The gate
 only ever saves work: without its file everything is looked at.
+
+A build of nothing imports this and little more, so it imports little: no dataclasses, for one,
+which take as long as the look at ten thousand files.
 """
 
 from __future__ import annotations
@@ -13,12 +16,11 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from qnnbuild.engine.gate_file import ABSENT, Content, Group, Row, group_of, read, write
-from qnnbuild.engine.stats import RACY_NS
+from qnnbuild.engine.signature import RACY_NS
 from qnnbuild.model.secret_names import is_secret
 
 PACKAGE = Path(__file__).resolve().parents[1]
@@ -32,8 +34,7 @@ OF_CHECKOUT = ".qnnbuild"
 """The folder of what is the checkout's own; the store, too, unless it was moved."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Looked:
+class Looked(NamedTuple):
     """A group that this build looked at, all of it current in the end."""
 
     name: str
@@ -44,19 +45,19 @@ class Looked:
     ran: bool  # whether something of it was made just now
 
 
-@dataclass(kw_only=True)
 class Gate:
     """What was known of a checkout, compared with what is there."""
 
-    root: Path
-    file: Path
-    began: Row = ABSENT  # the signature of the gate's own file
-    groups: dict[str, Group] = field(default_factory=dict)
-    seen: dict[bytes, Row] = field(default_factory=dict)  # where it is not as it was
-    facts: Mapping[str, Any] = field(default_factory=dict)
-    closed: dict[str, Group] = field(default_factory=dict)
-    recipes: tuple[str, ...] | None = None
-    """The recipes that are to be looked at; None: everything, with no memory of before."""
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.file = gate_file(root)
+        self.began: Row = ABSENT  # the signature of the gate's own file
+        self.groups: dict[str, Group] = {}
+        self.seen: dict[bytes, Row] = {}  # where it is not as it was
+        self.facts: Mapping[str, Any] = {}
+        self.closed: dict[str, Group] = {}
+        self.recipes: tuple[str, ...] | None = None
+        """The recipes that are to be looked at; None: everything, with no memory of before."""
 
     @property
     def is_shut(self) -> bool:
@@ -71,7 +72,7 @@ def gate_file(root: Path) -> Path:
 
 def look(root: Path) -> Gate:
     """Compare what is there with what was known; reads the gate's file and writes nothing."""
-    gate = Gate(root=root, file=gate_file(root))
+    gate = Gate(root)
     with _opened(root) as folder:
         gate.began = _row(os.fsencode(gate.file), folder)
         content = read(gate.file)

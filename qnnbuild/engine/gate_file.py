@@ -9,11 +9,12 @@ import os
 import zlib
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from qnnbuild.engine.small_file import GATE, NotSmall, read_small
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 FORM = b"qnnbuild gate 1\n"
 """Another first line is another form, which counts as no gate."""
@@ -32,8 +33,7 @@ ABSENT = Row(-1, -1, -1, -1)
 """That a file is not there is something to rely on, too: a `chips.yaml` may appear."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Group:
+class Group(NamedTuple):
     """The files of one model, and what is to be known of it while it stands behind the gate."""
 
     name: str
@@ -49,15 +49,14 @@ class Group:
         return self.names_text.decode().split("\n") if self.names_text else []
 
     @property
-    def count(self) -> int:
+    def actions(self) -> int:
         return self.names_text.count(b"\n") + 1 if self.names_text else 0
 
     def rows(self) -> Iterator[tuple[bytes, Row]]:
         return zip(self.paths, map(Row._make, zip(*self.columns, strict=True)), strict=True)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Content:
+class Content(NamedTuple):
     """`facts` is JSON of the gate's own: what must be as it was, which folders hold recipes."""
 
     facts: Mapping[str, Any]

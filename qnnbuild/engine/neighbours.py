@@ -15,13 +15,14 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import IO
 from uuid import uuid4
-
-from qnnbuild.engine.store import place
 
 FRESH_S = 10.0
 OLD_S = 3600.0
 LOCK_TRIES, LOCK_PAUSE_S = 100, 0.01
+RECORD_BYTES = 256
+"""More than a record has: one is written over the other, at once and whole."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,10 +53,8 @@ class Neighbours:
         """
         with ExitStack() as stack:
             if self.folder is not None:
-                with suppress(OSError):  # a cleaner of temporary files took the folder
-                    self.folder.mkdir(mode=0o700, exist_ok=True)
-                    lock = stack.enter_context((self.folder / "deciding.lock").open("a"))
-                    _lock(lock.fileno())
+                with suppress(OSError):
+                    _lock(stack.enter_context(_opened(self.folder / "deciding.lock")).fileno())
             yield
 
     def say(self, told: Told) -> None:
@@ -64,7 +63,7 @@ class Neighbours:
         path = self.folder / self._name
         with suppress(OSError):  # a full disk must not stop a build that could go on
             if told.running:
-                place(path, json.dumps(asdict(told)).encode())
+                _rewrite(path, json.dumps(asdict(told)).encode().ljust(RECORD_BYTES))
             else:
                 path.unlink(missing_ok=True)
 
@@ -83,6 +82,25 @@ class Neighbours:
                 elif age > OLD_S:
                     path.unlink()
         return found
+
+
+def _rewrite(path: Path, record: bytes) -> None:
+    """In place: it is written many times a second, and new files are dear to a file system.
+
+    Who reads half of it takes it for nobody.
+    """
+    with _opened(path) as file:
+        os.pwrite(file.fileno(), record, 0)
+
+
+def _opened(path: Path) -> IO[bytes]:
+    """For reading and writing; what is missing is made, as it was or with its folder."""
+    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
+    try:
+        return os.fdopen(os.open(path, flags, 0o600), "r+b")
+    except FileNotFoundError:  # a cleaner of temporary files took the folder
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+        return os.fdopen(os.open(path, flags, 0o600), "r+b")
 
 
 def _lock(descriptor: int) -> None:

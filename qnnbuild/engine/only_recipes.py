@@ -10,18 +10,22 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import time
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from qnnbuild.engine.gate import OF_CHECKOUT, look, mark
+from qnnbuild.engine.signature import RACY_NS, Signature
 from qnnbuild.engine.small_file import NotSmall, read_json
-from qnnbuild.engine.stats import RACY_NS, Signature
-from qnnbuild.engine.store import place
+from qnnbuild.text.amounts import told_end
 
 FILES = ("dodo.py", "doit.cfg", "pyproject.toml")
 """What doit reads of a checkout."""
+
+SPEED = re.compile(r"((-n ?|--process[ =])\d+|-c|--continue)( |$)")
+"""Words that say how to build, and change nothing where nothing is built."""
 
 MOST = 1 << 20
 NEVER = -1
@@ -41,10 +45,12 @@ def note(root: Path, then: Signatures | None) -> None:
     Nothing is kept when doit's files changed since `then`, or since this process began: doit read
     some of them before anybody could look.
     """
-    if then is None or then != signatures(root) or not _are_old(then):
-        _file(root).unlink(missing_ok=True)
-    elif not is_noted(root):
-        with suppress(OSError):  # it saves a moment, and a build is no worse without it
+    from qnnbuild.engine.store import place  # a build of nothing would import it for nothing
+
+    with suppress(OSError):  # it saves a moment, and a build is no worse without it
+        if then is None or then != signatures(root) or not _are_old(then):
+            _file(root).unlink(missing_ok=True)
+        elif not is_noted(root):
             place(_file(root), json.dumps(_told(root)).encode())
 
 
@@ -55,18 +61,26 @@ def is_noted(root: Path) -> bool:
         return False
 
 
-def nothing_to_do(root: Path) -> tuple[int, float] | None:
-    """How many actions are as they were, and the seconds that they took once.
+def nothing_to_do(root: Path, words: Sequence[str], began: float) -> str | None:
+    """The line that tells so; None: there may be work, or doit has to tell.
 
-    None: there may be work, or doit has to tell.
+    `words` are what doit is asked, `began` is when, by the monotonic clock.
     """
-    if not is_noted(root):
+    if not says_nothing_else(words) or not is_noted(root):
         return None
     gate = look(root)
-    if not gate.is_shut:
+    actions = sum(group.actions for group in gate.closed.values())
+    if not gate.is_shut or not actions:
         return None
-    groups: Sequence[tuple[int, float]] = [(g.count, g.saved_s) for g in gate.closed.values()]
-    return sum(count for count, _ in groups), sum(saved_s for _, saved_s in groups)
+    saved_s = sum(group.saved_s for group in gate.closed.values())
+    return told_end(f"nothing to do: reused {actions:,}", time.monotonic() - began, saved_s)
+
+
+def says_nothing_else(words: Sequence[str]) -> bool:
+    """Whether all is to be built and told as always."""
+    if os.environ.get("GITHUB_STEP_SUMMARY") or any(n.startswith("DOIT_") for n in os.environ):
+        return False
+    return not SPEED.sub("", " ".join(words))
 
 
 def _are_old(then: Signatures) -> bool:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol, TextIO
 
 from qnnbuild.engine.status import Going, Status
 from qnnbuild.errors import QnnbuildError
-from qnnbuild.text.amounts import duration
+from qnnbuild.text.amounts import duration, told_end
 
 if TYPE_CHECKING:
     from qnnbuild.engine.outlook import Outlook, Rest
@@ -201,12 +201,11 @@ class Progress:
         left = self.before + self.total - self.done
         if left > 0 and (stopped or self.counts["failed"]):
             self.counts["not built"] += left
-        took = duration(self.clock() - self.began)
-        saved = f", saved {duration(self.saved_s)}" if self.saved_s else ""
         told = self._told() or "nothing to build"
         if set(+self.counts) == {"reused"}:
             told = f"nothing to do: {told}"
-        return f"{'stopped: ' if stopped else ''}{told}; took {took}{saved}\n"
+        told = f"stopped: {told}" if stopped else told
+        return told_end(told, self.clock() - self.began, self.saved_s)
 
     def _opened(self) -> View:
         if not is_terminal(self.out):

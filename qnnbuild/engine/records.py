@@ -14,7 +14,7 @@ from qnnbuild.digest import Digest, digest_bytes
 from qnnbuild.engine.closure import Imported
 from qnnbuild.engine.database import Change, Database, Row, committed
 from qnnbuild.engine.record_files import RecordFiles, read
-from qnnbuild.engine.stats import Signature
+from qnnbuild.engine.signature import Signature
 from qnnbuild.errors import Problem, StoreError
 
 FORMAT = 4

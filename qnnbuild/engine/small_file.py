@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import stat
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 MANIFEST = 64 << 20
 """Manifests and what is like them have a few MB at most."""

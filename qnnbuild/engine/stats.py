@@ -2,45 +2,13 @@
 
 from __future__ import annotations
 
-import errno
-import os
-import stat as modes
 import threading
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 from qnnbuild.digest import Digest, digest_file
-
-RACY_NS = 50_000_000
-"""Two writes within one tick of the kernel's clock leave equal times, so a file that changed
-less than this before it was read is read again next time. Linux ticks at 1 to 10 ms."""
-
-
-NO_FILE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG)
-
-
-class Signature(NamedTuple):
-    """mtime can be set back by anyone, ctime and inode cannot: all together tell a change."""
-
-    mtime_ns: int
-    ctime_ns: int
-    size: int
-    inode: int
-
-    @classmethod
-    def of(cls, path: Path | str) -> Signature | None:
-        """None when there is no file: a folder or a pipe in its place is none."""
-        try:
-            stat = os.stat(path)
-        except OSError as error:
-            if error.errno in NO_FILE:
-                return None
-            raise
-        if not modes.S_ISREG(stat.st_mode):
-            return None
-        return cls(stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size, stat.st_ino)
+from qnnbuild.engine.signature import RACY_NS, Signature
 
 
 class Stats:

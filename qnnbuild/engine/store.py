@@ -82,9 +82,10 @@ class Store:
             file.unlink()
             return digest, size
         path.parent.mkdir(exist_ok=True)
-        sync(file)
         os.replace(file, path)
-        sync(path.parent)
+        # afterwards, so that its new name reaches the disk, too: until then nobody records it,
+        # and what a power cut leaves of it has another size or is not there
+        sync(path)
         self.stats.know(path, digest)
         return digest, size
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
-_SECRET = re.compile(r"TOKEN|SECRET|PASSWORD|_KEY(_|$)", re.IGNORECASE)
+_PARTS = ("TOKEN", "SECRET", "PASSWORD")
 
 
 def is_secret(name: str) -> bool:
     """Whether its value is kept out of files, messages and paths, which everybody reads."""
-    return _SECRET.search(name) is not None
+    upper = name.upper()
+    return any(part in upper for part in _PARTS) or "_KEY_" in f"{upper}_"

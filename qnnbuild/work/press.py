@@ -305,6 +305,7 @@ def create_sessions(request: Mapping[str, Any]) -> None:
     for one in asked:
         session = onnxruntime.SessionOptions()
         session.log_severity_level = one["severity"]
+        session.add_session_config_entry("session.intra_op.allow_spinning", "0")
         for key, value in one["entries"].items():
             session.add_session_config_entry(key, value)
         session.add_provider_for_devices(devices, dict(one["options"]))

@@ -10,6 +10,7 @@ import onnx
 from onnx import ModelProto, TypeProto, ValueInfoProto, shape_inference
 
 from qnnbuild.errors import did_you_mean
+from qnnbuild.work.model_bytes import give_weights, take_weights
 from qnnbuild.work.run import WorkError
 from qnnbuild.work.walk import dtype_of, graphs, shape_of
 
@@ -179,8 +180,9 @@ def infer(model: ModelProto, kept: Sequence[ValueInfoProto] = ()) -> ModelProto:
     model.graph.value_info.extend(kept)
     for value in model.graph.output:
         value.type.tensor_type.ClearField("shape")
+    weights = take_weights(model)
     try:
-        model = shape_inference.infer_shapes(model, strict_mode=False, data_prop=True)
+        inferred = shape_inference.infer_shapes(model, strict_mode=False, data_prop=True)
     except (shape_inference.InferenceError, RuntimeError) as error:
         raise WorkError(
             "the shapes do not fit together",
@@ -189,6 +191,10 @@ def infer(model: ModelProto, kept: Sequence[ValueInfoProto] = ()) -> ModelProto:
             hint="compare the recipe's shapes with what the model was trained for",
             exit_code=2,
         ) from None
+    finally:
+        give_weights(model, weights)
+    model = inferred
+    give_weights(model, weights)
     for value in model.graph.output:
         if value.name in given:
             value.type.CopyFrom(given[value.name])

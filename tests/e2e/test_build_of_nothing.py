@@ -124,6 +124,25 @@ def test_who_does_not_trust_the_repo_notes_nothing(tmp_path: Path, trust: str) -
     assert (repo.root / ".qnnbuild/only-recipes").exists() == (trust == "yes")
 
 
+@pytest.mark.parametrize("module", ["argparse", "dataclasses", "hashlib", "logging"])
+def test_it_imports_little(repo: Repo, tmp_path: Path, module: str) -> None:
+    """Each of them takes as long as the look at thousands of files."""
+    (tmp_path / f"{module}.py").write_text("raise SystemExit(77)\n")
+
+    assert not asks_doit(repo, str(tmp_path))
+
+
+@pytest.mark.parametrize("text", [TASK, '"""Recipes alone."""\n'])
+def test_where_no_note_can_be_kept_nothing_is_lost(repo: Repo, text: str) -> None:
+    (repo.root / "dodo.py").write_text(text)
+    note = repo.root / ".qnnbuild/only-recipes"
+    note.unlink()
+    note.mkdir()
+    done = repo.doit()
+
+    assert (done.returncode, done.stderr, note.is_dir()) == (0, "", True)
+
+
 def test_a_note_that_is_wrong_by_now_goes(repo: Repo) -> None:
     (repo.root / "dodo.py").write_text(TASK)
     repo.doit()

@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 
 from qnnbuild.engine.records import Records
-from qnnbuild.engine.stats import Signature, Stats
+from qnnbuild.engine.signature import Signature
+from qnnbuild.engine.stats import Stats
 from qnnbuild.engine.store import Store
 from qnnbuild.engine.store_check import check
 from qnnbuild.session import RECORDS, checkout_of

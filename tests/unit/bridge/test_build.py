@@ -47,24 +47,3 @@ def test_doit_gets_its_words_and_reads_nothing_of_strangers(
     assert main(line.split()) == 0
 
     assert given == [files, ["run", *words]]
-
-
-@pytest.mark.parametrize(
-    ("words", "nothing_else"),
-    [
-        ("", True),
-        ("-n 4", True),
-        ("-n4 -c", True),
-        ("--process 4 --continue", True),
-        ("--process=4", True),
-        ("-n", False),
-        ("-n x", False),
-        ("4", False),
-        ("-a", False),
-        ("bundle/m@A", False),
-        ("-r zero", False),
-        ("run", False),
-    ],
-)
-def test_words_that_only_say_how_to_build_need_no_doit(words: str, nothing_else: bool) -> None:
-    assert build._says_nothing_else(words.split()) == nothing_else

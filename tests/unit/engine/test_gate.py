@@ -124,7 +124,7 @@ def test_a_build_that_found_nothing_to_do_shuts_it(checkout: Checkout) -> None:
         "a": ["x/a", "y/a"],
         "b": ["x/b", "y/b"],
     }
-    assert [(g.count, g.saved_s) for g in seen.closed.values()] == [(2, 5.0), (2, 5.0)]
+    assert [(g.actions, g.saved_s) for g in seen.closed.values()] == [(2, 5.0), (2, 5.0)]
 
 
 def _edit(root: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from qnnbuild.actions.record import Record, Tree
 from qnnbuild.digest import digest_bytes
 from qnnbuild.engine.records import FORMAT, Records
-from qnnbuild.engine.stats import Signature
+from qnnbuild.engine.signature import Signature
 from qnnbuild.errors import StoreError
 
 KEY = "a" * 64

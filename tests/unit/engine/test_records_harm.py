@@ -9,7 +9,7 @@ import pytest
 
 from qnnbuild.actions.record import Record
 from qnnbuild.engine.records import FORMAT, Records
-from qnnbuild.engine.stats import Signature
+from qnnbuild.engine.signature import Signature
 from qnnbuild.errors import Problem, StoreError
 from tests.unit.engine.test_records import KEY, RECORD, change
 

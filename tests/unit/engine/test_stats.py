@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from qnnbuild.digest import digest_bytes, digest_file
-from qnnbuild.engine.stats import RACY_NS, Signature, Stats
+from qnnbuild.engine.signature import RACY_NS, Signature
+from qnnbuild.engine.stats import Stats
 
 OLD_NS = 1_600_000_000_000_000_000
 

@@ -1,0 +1,40 @@
+"""Where the command begins: a build of nothing ends here, and everything else goes on in `cli`.
+
+Ninja has looked at ten thousand files before Python has imported argparse. What is imported here is
+what looks at files, and nothing that only a build with work needs.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+
+def main() -> int:
+    began = time.monotonic()
+    if sys.argv[1:2] == ["build"] and "_ARGCOMPLETE" not in os.environ and _is_done(began):
+        return 0
+    from qnnbuild.cli import main as command
+
+    return command()
+
+
+def _is_done(began: float) -> bool:
+    """Whether there was nothing to do, and that has been told. Trouble is the command's to tell."""
+    from pathlib import Path
+
+    from qnnbuild.engine.only_recipes import nothing_to_do
+
+    try:
+        told = nothing_to_do(Path.cwd(), sys.argv[2:], began)
+        if told is None:
+            return False
+        sys.stdout.write(told)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # the reader has seen enough; Python would complain once more when it flushes at its end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError:
+        return False
+    return True
