@@ -14,12 +14,13 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from qnnbuild.engine.gate_file import ABSENT, Content, Group, Row, group_of, read, write
+from qnnbuild.engine.gate_stat import touched_of
 from qnnbuild.engine.signature import RACY_NS
 from qnnbuild.model.secret_names import is_secret
 
@@ -84,38 +85,14 @@ def look(root: Path) -> Gate:
             return gate
         gate.facts = content.facts
         gate.groups = {group.name: group for group in content.groups}
-        touched = set()
-        for group in content.groups:
-            different = _different(group, folder)
-            if different:
-                touched.add(group.name)
-                gate.seen.update(different)
+        touched = touched_of(content.groups, folder)
+    for different in touched.values():
+        gate.seen.update(different)
     _decide(gate, touched)
     return gate
 
 
-def _different(group: Group, folder: int) -> dict[bytes, Row]:
-    """What is not as it was. Written out in full: it is all that a build of nothing does."""
-    found = {}
-    stat = os.stat
-    for path, mtime, ctime, size, inode in zip(group.paths, *group.columns, strict=True):
-        try:
-            seen = stat(path, dir_fd=folder)
-        except OSError:
-            if inode != -1:
-                found[path] = ABSENT
-            continue
-        if (
-            seen.st_ctime_ns != ctime
-            or seen.st_mtime_ns != mtime
-            or seen.st_size != size
-            or seen.st_ino != inode
-        ):
-            found[path] = Row(seen.st_mtime_ns, seen.st_ctime_ns, seen.st_size, seen.st_ino)
-    return found
-
-
-def _decide(gate: Gate, touched: set[str]) -> None:
+def _decide(gate: Gate, touched: Collection[str]) -> None:
     common = gate.groups[COMMON]
     if COMMON in touched or not common.closed or _changed(gate.root, gate.facts["finished"]):
         return
