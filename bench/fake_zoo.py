@@ -114,7 +114,7 @@ class Zoo(Builder):
         self.recipes = {recipe: Path(recipe).stem for recipe in found}
         (root / ".qnnbuild").mkdir(exist_ok=True)
         records = Records(root / ".qnnbuild" / "records.db", str(root))
-        stats = Stats(records.stats())
+        stats = Stats(records)
         store = Store(root / ".qnnbuild", stats)
         super().__init__(
             Plan.of(

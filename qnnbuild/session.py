@@ -283,7 +283,7 @@ def _builder(session: Session, *, only_look: bool) -> Builder:
 
 def _builder_with(session: Session, folder: Path, file: Path, *, only_look: bool) -> Builder:
     records = Records(file, checkout_of(session.root), tell)
-    stats = Stats(records.stats())
+    stats = Stats(records)
     store = Store(folder, stats, only_look=only_look)
     if not only_look:
         store.sweep()

@@ -63,7 +63,7 @@ class Builder:
         self.remote = remote or RemoteStore(store, records)
         self.room = Room(store, folder.root, runner.turns.limits)
         self.unseen = unseen  # models that this build does not look at
-        self._last = records.last()
+        self._last = records.last([action.name for action in plan] if unseen else None)
         self._forgotten = records.forgotten()
         self._memo = Memo()
         self._lock = threading.RLock()

@@ -188,7 +188,7 @@ def keep(
     with _opened(gate.root) as folder:
         if _row(os.fsencode(gate.file), folder) != gate.began:
             return
-        then = _at_the_start(gate)
+        then = _AtTheStart(gate)
         files = [*common, *own_files()]
         if gate.recipes is not None:
             # this build saw some of the plan only; what the rest depends on stays watched
@@ -210,26 +210,40 @@ def keep(
     write(gate.file, Content(facts=facts, groups=[shared, *groups.values()]))
 
 
-def _at_the_start(gate: Gate) -> dict[bytes, Row]:
-    """The signatures of all known files when this build began."""
-    known = {path: row for group in gate.groups.values() for path, row in group.rows()}
-    return known | gate.seen
+class _AtTheStart:
+    """The signatures of all known files when this build began.
+
+    Most builds ask for those of one model and of what all have in common.
+    """
+
+    def __init__(self, gate: Gate) -> None:
+        self._known = dict(gate.seen)
+        self._groups = dict(gate.groups)
+
+    def row(self, path: bytes, group: str) -> Row | None:
+        """`group` is where it most likely was."""
+        for name in (group, *self._groups):
+            if path in self._known:
+                break
+            if name in self._groups:
+                for known, row in self._groups.pop(name).rows():
+                    self._known.setdefault(known, row)
+        return self._known.get(path)
 
 
-def _group(
-    gate: Gate, looked: Looked, then: Mapping[bytes, Row], folder: int, *, closed: bool
-) -> Group:
+def _group(gate: Gate, looked: Looked, then: _AtTheStart, folder: int, *, closed: bool) -> Group:
     paths = {_inside(gate.root, file) for file in (looked.recipe or None, *looked.files) if file}
     rows = {path: _row(path, folder) for path in sorted(paths)}
     settled = time.time_ns() - RACY_NS
-    still = all(
-        then.get(path) == row and max(row.mtime_ns, row.ctime_ns) < settled
-        for path, row in rows.items()
-    )
     return group_of(
         name=looked.name,
         recipe=looked.recipe,
-        closed=closed and still and not looked.ran,
+        closed=closed
+        and not looked.ran
+        and all(
+            max(row.mtime_ns, row.ctime_ns) < settled and then.row(path, looked.name) == row
+            for path, row in rows.items()
+        ),
         saved_s=looked.saved_s,
         names=looked.names,
         rows=rows,

@@ -6,7 +6,7 @@ import json
 import sqlite3
 import time
 import zlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from qnnbuild.actions.record import Record
@@ -80,6 +80,7 @@ SECONDS = (
 NAMES_AT_ONCE = 500
 """SQLite takes so many values and more in one statement, wherever it was compiled."""
 
+STATS = "select path, mtime, ctime, size, inode, digest, sum from stats"
 DAY_S = 86_400
 
 
@@ -96,6 +97,7 @@ class Records:
         self.checkout = checkout
         self.files = RecordFiles(None if str(path) == ":memory:" else path.parent)
         self._db = Database(path, self._prepare, tell)
+        self._is_closed = False
 
     def _prepare(self, db: sqlite3.Connection) -> int:
         """Bring the tables to today's form; how many records a new file got out of others."""
@@ -218,9 +220,17 @@ class Records:
         rows = (read(key, digest, text) for digest, text in found)
         return next((row for row in rows if row is not None), None) or self.files.get(key)
 
-    def last(self) -> dict[str, Digest]:
-        """name → the key that it had when it was last found current or made."""
-        rows = self._db.all("select name, key from last where checkout=?", self.checkout)
+    def last(self, names: Collection[str] | None = None) -> dict[str, Digest]:
+        """name → the key that it had when it was last found current or made; None: all there are.
+
+        A few `names` are looked up one by one: of twenty thousand a build may need a hundred.
+        """
+        query = "select name, key from last where checkout=?"
+        if names is None or len(names) > NAMES_AT_ONCE:
+            rows = self._db.all(query, self.checkout)
+        else:
+            some = ",".join("?" * len(names))
+            rows = self._db.all(f"{query} and name in ({some})", self.checkout, *names)
         return {str(name): str(key) for name, key in rows}
 
     def set_last(self, keys: Mapping[str, Digest]) -> None:
@@ -245,14 +255,14 @@ class Records:
         rows = self._db.all("select name from forgotten where checkout=?", self.checkout)
         return {str(name) for (name,) in rows}
 
+    def stat(self, path: str) -> tuple[Signature, Digest] | None:
+        """Of one file; None, too, once this is closed: then it is read again."""
+        if self._is_closed:
+            return None
+        return _stats(self._db.all(f"{STATS} where path=?", path)).get(path)
+
     def stats(self) -> dict[str, tuple[Signature, Digest]]:
-        rows = self._db.all("select path, mtime, ctime, size, inode, digest, sum from stats")
-        return {
-            path: (Signature._make(four), digest)  # type: ignore[misc] # as they were written
-            for *row, sum_ in rows
-            if _sum(row) == sum_
-            for path, *four, digest in [row]
-        }
+        return {} if self._is_closed else _stats(self._db.all(STATS))
 
     def keep_stats(self, stats: Mapping[str, tuple[Signature, Digest]]) -> None:
         rows = [(path, *signature, digest) for path, (signature, digest) in stats.items()]
@@ -361,12 +371,22 @@ class Records:
         self._db.shrink()
 
     def close(self) -> None:
+        self._is_closed = True
         self._db.close()
 
 
 def _row(record: Record) -> Row:
     text = record.to_json()
     return record.key, digest_bytes(text.encode()), text, int(time.time())
+
+
+def _stats(rows: Iterable[Sequence[object]]) -> dict[str, tuple[Signature, Digest]]:
+    return {
+        path: (Signature._make(four), digest)  # type: ignore[misc] # as they were written
+        for *row, sum_ in rows
+        if _sum(row) == sum_
+        for path, *four, digest in [row]
+    }
 
 
 def _sum(row: Iterable[object]) -> int:

@@ -113,7 +113,7 @@ class World:
         store_folder = self.root / ".qnnbuild"
         store_folder.mkdir(exist_ok=True)
         records = Records(store_folder / "records.db", "here")
-        stats = Stats(records.stats())
+        stats = Stats(records)
         store = Store(store_folder, stats)
         store.sweep()
         return Builder(

@@ -101,7 +101,7 @@ class FakeWorld:
         folder = self.root / ".qnnbuild"
         folder.mkdir(exist_ok=True)
         records = Records(folder / "records.db", "here")
-        stats = Stats(records.stats())
+        stats = Stats(records)
         store = Store(folder, stats)
         builder = Builder(
             Plan.of(actions),

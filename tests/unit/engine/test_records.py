@@ -182,6 +182,27 @@ def test_threads_share_one_connection(records):
     assert len(records.last()) == 80
 
 
+def test_one_file_or_all_are_asked_for_and_none_of_a_closed_store(records):
+    known = (Signature(1, 2, 3, 4), "b" * 64)
+    records.keep_stats({"/a": known})
+    found = [records.stat("/a"), records.stat("/b"), records.stats()]
+    records.close()
+
+    assert found == [known, None, {"/a": known}]
+    assert (records.stat("/a"), records.stats()) == (None, {})
+
+
+def test_a_few_names_or_all_are_looked_up(records, monkeypatch):
+    records.set_last({f"step/{n}": KEY for n in range(5)})
+    some = ["step/1", "step/3", "step/9"]
+    few = records.last(some)
+    monkeypatch.setattr("qnnbuild.engine.records.NAMES_AT_ONCE", 2)
+
+    assert few == {"step/1": KEY, "step/3": KEY}
+    assert set(few) < set(records.last(some)) == set(records.last())
+    assert records.last([]) == {}
+
+
 def test_a_write_that_fails_changes_nothing(records):
     with pytest.raises(StoreError):
         records.keep_stats({"/a": (Signature(1, 2, 3, 4), "b"), "/b": (Signature(1, 2, 3, 4), [])})

@@ -72,6 +72,7 @@ def test_a_damaged_signature_is_not_remembered(path, records):
     change(path, "update stats set path='/e' where path='/c'")
 
     assert list(records.stats()) == ["/d"]
+    assert [name for name in "abcde" if records.stat(f"/{name}")] == ["d"]
 
 
 def test_a_damaged_list_of_imports_is_not_remembered(path, records):

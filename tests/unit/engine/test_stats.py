@@ -2,15 +2,32 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from qnnbuild.digest import digest_bytes, digest_file
 from qnnbuild.engine.signature import RACY_NS, Signature
-from qnnbuild.engine.stats import Stats
+from qnnbuild.engine.stats import Known, Stats
 
 OLD_NS = 1_600_000_000_000_000_000
+
+
+class Kept:
+    """What was learned before, and what was asked of it."""
+
+    def __init__(self, known: Mapping[str, Known]) -> None:
+        self.known = known
+        self.asked: list[str] = []
+
+    def stat(self, path: str) -> Known | None:
+        self.asked.append(path)
+        return self.known.get(path)
+
+    def stats(self) -> Mapping[str, Known]:
+        self.asked.append("all")
+        return self.known
 
 
 @pytest.fixture
@@ -67,11 +84,39 @@ def test_a_file_is_read_once(file, later, reads):
 def test_what_was_learned_is_enough_for_the_next_run(file, later, reads):
     stats = Stats()
     stats.digest(file)
-    again = Stats(stats.news())
+    again = Stats(Kept(stats.news()))
 
     assert again.digest(file) == digest_bytes(b"one")
     assert reads == ["a"]
     assert again.news() == {}
+
+
+def test_what_is_kept_is_asked_for_file_by_file_and_of_many_at_once(
+    tmp_path, later, reads, monkeypatch
+):
+    monkeypatch.setattr("qnnbuild.engine.stats.FEW", 2)
+    files = [tmp_path / name for name in "abcd"]
+    for path in files:
+        path.write_bytes(path.name.encode())
+    first = Stats()
+    digests = [first.digest(path) for path in files]
+    kept = Kept(first.news())
+    stats = Stats(kept)
+    reads.clear()
+    found = [stats.digest(path) for path in [*files, *files]]
+
+    assert found == [*digests, *digests]
+    assert kept.asked == [str(files[0]), str(files[1]), "all"]
+    assert (reads, stats.news()) == ([], {})
+
+
+def test_a_name_that_is_no_text_is_kept_nowhere(tmp_path, later):
+    kept = Kept({})
+    path = tmp_path / os.fsdecode(b"\xff")
+    path.write_bytes(b"one")
+
+    assert Stats(kept).digest(path) == digest_bytes(b"one")
+    assert kept.asked == []
 
 
 def test_news_are_told_once(file, later):
