@@ -10,7 +10,15 @@ import pytest
 from onnx import TensorProto, numpy_helper
 
 from qnnbuild.work import model_bytes
-from qnnbuild.work.model_bytes import elements, load_side_files, save, stored_bytes
+from qnnbuild.work.model_bytes import (
+    HEAVY,
+    elements,
+    give_weights,
+    load_side_files,
+    save,
+    stored_bytes,
+    take_weights,
+)
 from qnnbuild.work.onnx_files import read_whole
 from tests.models import scale_model, write_with_side_file
 
@@ -58,6 +66,33 @@ def test_the_size_counts_what_is_outside(tmp_path: Path) -> None:
     model = read_whole(tmp_path, "m.onnx")
 
     assert stored_bytes(model) == model.ByteSize() + 256
+
+
+def heavy_model() -> onnx.ModelProto:
+    """One weight of HEAVY bytes, one that is smaller."""
+    model = scale_model()
+    for name, bytes_ in (("heavy", HEAVY), ("light", HEAVY - 4)):
+        weights = np.arange(bytes_ // 4, dtype=np.float32)
+        model.graph.initializer.append(numpy_helper.from_array(weights, name))
+    return model
+
+
+def test_the_size_of_a_model_with_heavy_weights_is_right_but_for_framing() -> None:
+    model = heavy_model()
+
+    assert 0 <= model.ByteSize() - stored_bytes(model) <= 8
+
+
+def test_weights_that_were_taken_out_are_given_back() -> None:
+    model = heavy_model()
+    before = model.SerializeToString(deterministic=True)
+    taken = take_weights(model)
+    light = model.ByteSize()
+    give_weights(model, taken)
+
+    assert [len(data) for data in taken.values()] == [HEAVY]
+    assert HEAVY < len(before) - light <= HEAVY + 8
+    assert model.SerializeToString(deterministic=True) == before
 
 
 def test_small_tensors_can_be_taken_in_alone(tmp_path: Path) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
-from onnx import ModelProto, TensorProto, helper
+from onnx import ModelProto, TensorProto, helper, numpy_helper
 
+from qnnbuild.work import model_bytes
 from qnnbuild.work.run import WorkError
-from qnnbuild.work.shapes import fix_shapes
+from qnnbuild.work.shapes import fix_shapes, infer
 from qnnbuild.work.walk import shape_of
 
 
@@ -32,3 +34,43 @@ def test_sizes_with_one_name_may_not_differ() -> None:
         fix_shapes(model, {"x": {"shape": [4, 8]}})
 
     assert told.value.message == "input 'x': 'n' cannot be 4 and 8"
+
+
+def with_heavy_weights() -> ModelProto:
+    """A weight whose shape is needed, a reshape whose numbers are, and a branch with both."""
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 128])
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
+    weights = [
+        numpy_helper.from_array(np.ones((128, 256), np.float32), "w"),
+        numpy_helper.from_array(np.array([4, -1]), "to"),
+        numpy_helper.from_array(np.array(True), "yes"),
+    ]
+    inner = [
+        helper.make_graph(
+            [helper.make_node("MatMul", ["x", "w"], [name])],
+            name,
+            [],
+            [helper.make_tensor_value_info(name, TensorProto.FLOAT, None)],
+        )
+        for name in ("then", "else")
+    ]
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["p"]),
+        helper.make_node("If", ["yes"], ["q"], then_branch=inner[0], else_branch=inner[1]),
+        helper.make_node("Add", ["p", "q"], ["s"]),
+        helper.make_node("Reshape", ["s", "to"], ["y"]),
+    ]
+    return helper.make_model(helper.make_graph(nodes, "g", [x], [y], weights))
+
+
+def test_shapes_are_the_same_without_heavy_weights(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = with_heavy_weights()
+    light = infer(model)
+    monkeypatch.setattr(model_bytes, "HEAVY", 1 << 30)
+    whole = infer(with_heavy_weights())
+
+    assert shape_of(light.graph.output[0]) == (4, 128)
+    assert light.SerializeToString(deterministic=True) == whole.SerializeToString(
+        deterministic=True
+    )
+    assert len(model.graph.initializer[0].raw_data) == 128 * 256 * 4
