@@ -1,12 +1,14 @@
-"""How long a first build takes, against a loop that starts a fresh process for each context.
+"""How long a first build takes, against loops that start a fresh process for each step.
 
     python bench/cold.py [--rounds 3] [--at-once 2]
 
-The loop is what people write by hand: `xargs -P` over all graphs and chips, each a Python script of
-fifteen lines that opens one session of ONNX Runtime's plugin (tests/e2e shows that it makes the
-same bytes). A build does more: it looks at the model, prepares it, records, and makes bundles.
-Small models: a dozen of a few kilobytes. Large ones: one of 200 MB of weights. Turns change
-which of both is first, and each begins with an empty store.
+The loops are what people write by hand, with `xargs -P` over all graphs and chips, and Python
+scripts of fifteen lines that open one session of ONNX Runtime's plugin. One loop does what a build
+does: onnxsim with its check for each model, and for each chip a compile, a second session that
+loads what was compiled, and a folder with checksums. The other one only compiles. Neither hashes
+tools, records, writes manifests, or is of any help the next time. Small models: a dozen of a few
+kilobytes. Large ones: one of 200 MB of weights. Turns change the order, and each begins with
+an empty store.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ import argparse
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,7 +27,8 @@ from measuring import BIN, REPO, Row, environment, medians, run, tell
 from onnx import TensorProto, helper
 
 PART = "cold"
-LOOP = "loop of processes"
+STEPS = "loop of the same steps"
+COMPILES = "loop of compiles alone"
 STARTER = REPO / "qnnbuild" / "starter"
 CHIPS = {"SM8550": "43", "SM8650": "57", "SM8750": "69", "SM8850": "87"}
 SCRIPT = '''\
@@ -34,14 +37,17 @@ import os, sys
 import onnxruntime, onnxruntime_qnn
 
 model, chip, folder = sys.argv[1:]
-os.makedirs(folder, exist_ok=True)
+compiles = not model.endswith("_ctx.onnx")
+if compiles:
+    os.makedirs(folder, exist_ok=True)
 name = "QNNExecutionProvider"
 onnxruntime.register_execution_provider_library(name, onnxruntime_qnn.get_library_path())
 devices = [device for device in onnxruntime.get_ep_devices() if device.ep_name == name]
 session = onnxruntime.SessionOptions()
-session.add_session_config_entry("ep.context_enable", "1")
-session.add_session_config_entry("ep.context_file_path", os.path.join(folder, "model_ctx.onnx"))
-session.add_session_config_entry("ep.context_embed_mode", "0")
+if compiles:
+    session.add_session_config_entry("ep.context_enable", "1")
+    session.add_session_config_entry("ep.context_file_path", os.path.join(folder, "model_ctx.onnx"))
+    session.add_session_config_entry("ep.context_embed_mode", "0")
 session.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
 session.add_provider_for_devices(devices, {"backend_type": "htp", "soc_model": chip})
 onnxruntime.InferenceSession(model, session)
@@ -103,6 +109,7 @@ class Repo:
         # what runs on the emulator is no part of a loop that compiles
         (top / "qnnbuild.yaml").write_text("defaults: {graph: {verify: {chips: none}}}\n")
         (top / "compile.py").write_text(SCRIPT)
+        shutil.copy(REPO / "LICENSE", top / "LICENSE")
         for seed, name in enumerate(self.names):
             onnx.save(network(kind.width, kind.layers, seed), str(top / "onnx" / f"{name}.onnx"))
             text = RECIPE.format(name=name, chips=", ".join(CHIPS))
@@ -116,23 +123,42 @@ class Repo:
         assert self._binaries("build") == len(self.names) * len(CHIPS)
         return took
 
-    def loop(self) -> float:
+    def compiles(self) -> float:
+        """The compiles alone, each a process."""
         shutil.rmtree(self.top / "loop", ignore_errors=True)
-        took = run(
-            ["xargs", "-P", self.at_once, "-L", "1", "-a", self._lines(), "env"], self.top, self.env
-        )
-        assert self._binaries("loop") == len(self.names) * len(CHIPS)
-        return took.seconds
-
-    def _lines(self) -> str:
-        """A file with a command in each line; its name."""
-        lines = [
+        took = self._all(
             f"{sys.executable} compile.py onnx/{name}.onnx {soc} loop/{name}/{chip}"
             for name in self.names
             for chip, soc in CHIPS.items()
-        ]
-        (self.top / "lines").write_text("\n".join(lines) + "\n")
-        return "lines"
+        )
+        assert self._binaries("loop") == len(self.names) * len(CHIPS)
+        return took
+
+    def steps(self) -> float:
+        """What a build does, each step a process."""
+        for folder in ("loop", "simple"):
+            shutil.rmtree(self.top / folder, ignore_errors=True)
+        (self.top / "simple").mkdir()
+        took = self._all(
+            f"{BIN / 'onnxsim'} onnx/{name}.onnx simple/{name}.onnx 1" for name in self.names
+        )
+        took += self._all(
+            f"{sys.executable} compile.py simple/{name}.onnx {soc} loop/{name}/{chip}"
+            f" && {sys.executable} compile.py loop/{name}/{chip}/model_ctx.onnx {soc} -"
+            f" && cp LICENSE loop/{name}/{chip}/"
+            f" && cd loop/{name}/{chip} && sha256sum * > SHA256SUMS"
+            for name in self.names
+            for chip, soc in CHIPS.items()
+        )
+        assert len(list((self.top / "loop").rglob("SHA256SUMS"))) == len(self.names) * len(CHIPS)
+        return took
+
+    def _all(self, commands: Iterable[str]) -> float:
+        """The seconds that all of them take, so many at once."""
+        (self.top / "lines").write_bytes(b"".join(one.encode() + b"\0" for one in commands))
+        words = ["xargs", "-0", "-P", self.at_once, "-n", "1", "-a", "lines", "sh", "-c"]
+        # xargs puts each command behind -c
+        return run(words, self.top, self.env).seconds
 
     def _binaries(self, folder: str) -> int:
         return len(list((self.top / folder).rglob("*.bin")))
@@ -143,12 +169,14 @@ def rows(top: Path, kinds: Sequence[Kind], rounds: int, at_once: int) -> Iterato
         repo = Repo(top / str(number), kind, at_once)
         turns = []
         for turn in range(rounds):
-            ways = (repo.build, repo.loop) if turn % 2 == 0 else (repo.loop, repo.build)
-            first, second = [way() for way in ways]
-            turns.append((first, second) if turn % 2 == 0 else (second, first))
-        ours, theirs = medians(turns)
+            ways = [repo.build, repo.steps, repo.compiles]
+            order = ways if turn % 2 == 0 else ways[::-1]
+            took = {way: way() for way in order}
+            turns.append(tuple(took[way] for way in ways))
+        ours, steps, compiles = medians(turns)
         count = kind.count * len(CHIPS)
-        yield Row(PART, kind.what, count, ours, theirs=theirs, against=LOOP, limit=kind.limit)
+        yield Row(PART, kind.what, count, ours, theirs=steps, against=STEPS, limit=kind.limit)
+        yield Row(PART, kind.what, count, ours, theirs=compiles, against=COMPILES)
 
 
 def main() -> None:

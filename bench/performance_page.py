@@ -121,10 +121,13 @@ def _lines(
 
 
 def _cold(rows: Sequence[Row], axes: Sequence[Axes]) -> None:
-    for ax, row in zip(axes, rows, strict=True):
-        bars = ax.barh([row.against, "doit"], [row.theirs or 0.0, row.ours], color=COLOURS[:2])
+    for ax, what in zip(axes, dict.fromkeys(row.what for row in rows), strict=True):
+        found = [row for row in rows if row.what == what]
+        times = {row.against: row.theirs or 0.0 for row in reversed(found)}
+        times["doit"] = found[0].ours
+        bars = ax.barh(list(times), list(times.values()), color=COLOURS[: len(times)])
         ax.bar_label(bars, fmt="%.1f s", padding=3)
-        ax.set(title=row.what, xlabel=SECONDS)
+        ax.set(title=what, xlabel=SECONDS)
         ax.margins(x=0.2)
 
 
