@@ -10,6 +10,7 @@ from qnnbuild.actions.action import Action, OutputOf
 from qnnbuild.actions.plan import Plan
 from qnnbuild.report.standing import Known
 from qnnbuild.report.told import Bar, Compiled, CpuNode, GraphCell, Proof, SampleSet, Sharing
+from qnnbuild.steps.debug import CALLS
 
 BINARY = ".bin"
 
@@ -47,6 +48,7 @@ class Graphs:
             compiled=self._compiled(compiled.name, stem, on_cpu),
             proof=self._proof(verdict, run_on),
             calibration=self._calibration(converted),
+            layers=compiled.name if verdict and compiled.call in CALLS else None,
         )
 
     def _converted(self, compiled: Action, stem: str) -> Action | None:

@@ -98,6 +98,7 @@ class GraphCell:
     compiled: Compiled | None = None
     proof: str | None = None  # of the model's proofs
     calibration: str | None = None  # of the model's calibrations
+    layers: str | None = None  # whom `qnnbuild debug` looks at, where it can
 
 
 @dataclass(frozen=True, kw_only=True)

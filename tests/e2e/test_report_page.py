@@ -262,7 +262,9 @@ def test_an_address_opens_its_cell_with_its_numbers_over_the_nights(view: Open) 
 
     assert seen.opened() == "vad/w8a8 on SM8550"
     assert nights[0] == "size 1 kB → 2 kB"
-    assert "SQNR, dB, at least" in seen.page.locator("#cell").inner_text()
+    shown = seen.page.locator("#cell").inner_text()
+    assert "SQNR, dB, at least" in shown
+    assert "qnnbuild debug context/vad/near/w8a8@SM8550 --html layers.html" in shown
     assert seen.errors == []
 
 

@@ -86,6 +86,7 @@ function* graphDetails(model, graph, chip) {
     lines.push(["run on", `${proof.ran_on}: ${like}`], ["inputs", sampleSet(proof.samples)], ["compared with", proof.compared_with],
       ["cannot be compared", proof.why_not], ["verdict", proof.judged ? null : "none, these are the numbers"]);
   } else if (compiled) lines.push(["run on", "nothing: the binary was not run"]);
+  if (graph.layers) lines.push(["layer by layer", code(`qnnbuild debug ${graph.layers} --html layers.html`)]);
   yield facts(lines);
   if (proof && proof.bars.length) yield bars(proof);
   if (proof) yield outputs(proof);
