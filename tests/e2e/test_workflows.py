@@ -17,7 +17,7 @@ import pytest
 from qnnbuild.cli import main
 from tests.e2e.remote_servers import plain_server
 from tests.e2e.small_repo import RAN, REPO, TINY, SmallRepo
-from tests.e2e.workflow_machine import KEY, Failed, Machine, workflow
+from tests.e2e.workflow_machine import CACHE_KEY, KEY, Failed, Machine, workflow
 from tests.models import scale_model
 from tests.signing import pem_keys
 
@@ -55,9 +55,14 @@ class Built:
 def built(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Built]:
     top = tmp_path_factory.mktemp("workflows")
     repo = starter(top / "repo")
+    (repo.root / "keys").mkdir()
+    cache_key, _ = pem_keys(repo.root / "keys", "cache")
     with plain_server() as server:
         server.wants = "Bearer opens"
-        values = {"vars.QNNBUILD_REMOTE_CACHE": server.url, "secrets.token": "opens"}
+        values = {
+            "vars.QNNBUILD_REMOTE_CACHE": server.url, "secrets.token": "opens", CACHE_KEY: cache_key,
+            "vars.QNNBUILD_REMOTE_CACHE_TRUSTED_KEYS": "keys/cache.pem",
+        }  # fmt: skip
         plan = Machine(repo, top / "plan", values)
         plan.run("zoo.yml", "plan")
         shares = {}
@@ -310,13 +315,29 @@ def test_the_action_neither_signs_nor_shares_what_nobody_has_merged(built, tmp_p
         server.wants = "Bearer opens"
         machine.use(
             {"remote-cache": server.url, "remote-cache-token": "opens", "signing-key": secret,
-             "names": "bundle/*@SM8750"}
+             "remote-cache-signing-key": secret, "names": "bundle/*@SM8750"}
         )  # fmt: skip
         methods = {line.partition(" ")[0] for line in server.asked}
 
     assert methods == {"GET"}
     assert list((machine.repo.root / "build").rglob("manifest.json"))
     assert not list((machine.repo.root / "build").rglob("*.sig*"))
+
+
+def test_the_action_signs_what_it_shares(built, tmp_path):
+    secret, public = pem_keys(tmp_path, "ours")
+    asked = {"remote-cache-trusted-keys": str(public), "names": "bundle/*@SM8750"}
+    with plain_server() as server:
+        there = Machine(built.repo, tmp_path / "there", LINUX)
+        there.use({**asked, "remote-cache": server.url, "remote-cache-signing-key": secret})
+        here = Machine(
+            built.repo, tmp_path / "here", {**LINUX, "github.event_name": "pull_request"}
+        )
+        said = here.use({**asked, "remote-cache": server.url})
+
+    assert "made" not in said, said
+    assert "fetched 5; took" in said
+    assert "PRIVATE" not in said
 
 
 def test_the_action_tells_where_it_cannot_run(built, tmp_path):

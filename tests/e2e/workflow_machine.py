@@ -21,6 +21,7 @@ TRUST = (
     "github.event.pull_request.head.repo.full_name != github.repository && 'no' || ''"
 )
 KEY = "github.event_name != 'pull_request' && secrets.signing_key || ''"
+CACHE_KEY = KEY.replace("signing_key", "cache_signing_key")
 MERGING = ("push", "schedule", "workflow_dispatch", "release")
 MERGED = f"contains(fromJSON('{json.dumps(MERGING, separators=(',', ':'))}'), github.event_name)"
 PUSHED = {
@@ -28,6 +29,8 @@ PUSHED = {
     TRUST: "",
     KEY: "",
     KEY.replace("signing_key", "signing_password"): "",
+    CACHE_KEY: "",
+    CACHE_KEY.replace("signing_key", "signing_password"): "",
 }
 """What expressions are where nobody's pull request is built."""
 
