@@ -211,12 +211,25 @@ class Reporter(ExecutedOnlyReporter):  # type: ignore[misc]
         if len(names) > 1:  # the first ones are far above
             few = len(names) <= telling.NAMED
             yield telling.failed_again(names, self._again(names if few else ()))
+        if folders := sorted(set(self._of_before(names))):
+            yield telling.of_before(folders)
         if self.stopped_by is not None:
             yield telling.told(self.stopped_by.problems)
         build = self.loader.build
         over = self.loader.is_stopped or isinstance(self.stopped_by, OutOfTime)
         if over and build is not None and not build.force:  # doit -a begins anew
             yield f"to go on from here: {self._again()}\n"
+
+    def _of_before(self, failed: Sequence[str]) -> Iterator[str]:
+        """Folders of bundles that stand on what failed: people would take them for today's."""
+        if self.loader.build is None:
+            return
+        plan = self.loader.build.session.plan
+        for name in failed:
+            for one in (name, *plan.dependents(name)) if name in plan else ():
+                lands = plan[one].lands
+                if lands is not None and (self.loader.root / "build" / lands).is_dir():
+                    yield f"build/{lands}"
 
     def _result(self, *, stopped: bool) -> dict[str, Any]:
         from qnnbuild.text.render import as_json

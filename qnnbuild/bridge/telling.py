@@ -41,6 +41,12 @@ def failed_again(names: Sequence[str], command: str) -> str:
     return f"failed: {', '.join(names[:NAMED])}{more}\n  again: {command}\n"
 
 
+def of_before(folders: Sequence[str]) -> str:
+    """Bundles that were to be made anew, and still are what an earlier build made."""
+    more = f" and {len(folders) - NAMED:,} more" if len(folders) > NAMED else ""
+    return f"still of an earlier build: {', '.join(folders[:NAMED])}{more}\n"
+
+
 def stopped(cut: Sequence[tuple[Going, Path | None]]) -> str:
     """What was running when a build had to end: how long, its last lines, its log."""
     text = "".join(map("".join, (_stopped(going, log) for going, log in cut[:NAMED])))

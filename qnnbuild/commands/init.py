@@ -6,6 +6,7 @@ repo needs is made around it.
 
 from __future__ import annotations
 
+import shlex
 import sys
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
@@ -38,7 +39,20 @@ def arguments(parser: ArgumentParser) -> None:
         help="with --from: chips as qnnbuild chips knows them, between commas: "
         "'Snapdragon 8 Elite,SM8550', @phones",
     )
+    _take_sizes(parser)
+    add(
+        "--output",
+        action="append",
+        default=[],
+        metavar="TENSOR",
+        help="with --from: keep this tensor as an output, and cut the graph behind it",
+    )
     add("--name", help="with --from: what the model is called; else after its file")
+    add("--yes", action="store_true", help="with --from: ask nothing, take every guess")
+
+
+def _take_sizes(parser: ArgumentParser) -> None:
+    add = parser.add_argument
     add(
         "--shape",
         action="append",
@@ -53,7 +67,6 @@ def arguments(parser: ArgumentParser) -> None:
         metavar="NAME=128",
         help="with --from: the size of an open dimension, by its name in the file",
     )
-    add("--yes", action="store_true", help="with --from: ask nothing, take every guess")
 
 
 def run(args: Namespace) -> int:
@@ -66,7 +79,7 @@ def run(args: Namespace) -> int:
             "nothing says where the new repo is to be",
             hint="qnnbuild init DIR, or qnnbuild init --from MODEL.onnx for a model of your own",
         )
-    for option in ("chips", "name", "shape", "dim"):
+    for option in ("chips", "name", "shape", "dim", "output"):
         if getattr(args, option):
             raise RecipeError(
                 f"--{option} says something of a model, and there is none",
@@ -83,5 +96,7 @@ def _new_repo(folder: Path) -> int:
             hint="give the name of a new folder; qnnbuild init --from MODEL.onnx adds a recipe",
         )
     write_new(starter_files(folder, example=True))
-    print(f"made {folder}; now: cd {folder} && doit", file=sys.stderr)
+    here = folder.resolve() == Path.cwd()
+    go = "doit" if here else f"cd {shlex.quote(str(folder))} && doit"
+    print(f"made {'a repo here' if here else folder}; now: {go}", file=sys.stderr)
     return 0

@@ -21,7 +21,7 @@ from qnnbuild.importing.described import (
     safe_name,
 )
 from qnnbuild.importing.onnx_graph import described
-from qnnbuild.importing.onnx_look import Looked, look
+from qnnbuild.importing.onnx_look import Looked, check_kept, look
 from qnnbuild.importing.sizes import Ask, Sizes, check_used
 from qnnbuild.model.recipe import Chip
 from qnnbuild.repo import find_root, open_chips
@@ -52,8 +52,10 @@ def init_from(args: Namespace) -> int:
     root, is_new = _root(args.folder)
     chips, patterns = chips_meant(args.chips, open_chips(None if is_new else root))
     sizes = Sizes(shapes=_shapes(args.shape), dims=_dims(args.dim), ask=_asks(args))
-    looks = [look(file, sizes, sorted({chip.arch for chip in chips})) for file in files]
+    archs = sorted({chip.arch for chip in chips})
+    looks = [look(file, sizes, archs, args.output) for file in files]
     check_used(sizes, *_known(looks))
+    check_kept(args.output, looks)
     name = safe_name(args.name or _model_name(files[0]))
     recipe = root / "recipes" / f"{name}.yaml"
     taken = [

@@ -116,7 +116,7 @@ class Builder:
             return Stale(reasons=("it was forgotten: doit forget",), key=key)
         record = self.records.get(key)
         if record is None:
-            return Stale(reasons=self._reasons(action, parts), key=key)
+            return Stale(reasons=self._reasons(action, parts, key), key=key)
         gone = self._gone(record)
         if gone:
             return Stale(reasons=gone, key=key)
@@ -124,14 +124,16 @@ class Builder:
             self._memo.found[action.name] = key
         return Current(record=record)
 
-    def _reasons(self, action: Action, parts: Mapping[str, Json]) -> tuple[str, ...]:
+    def _reasons(self, action: Action, parts: Mapping[str, Json], key: Digest) -> tuple[str, ...]:
+        failed = self.failures.told(key)
         last = self._last.get(action.name)
         if last is None:
-            return ("never built",)
+            return failed or ("never built",)
         before = self.records.get(last)
         if before is None:
-            return ("its last record is gone from the store",)
-        return changes(action, before.parts, parts) or ("its record is gone from the store",)
+            return failed or ("its last record is gone from the store",)
+        changed = (*failed, *changes(action, before.parts, parts))
+        return changed or ("its record is gone from the store",)
 
     def _gone(self, record: Record) -> tuple[str, ...]:
         return tuple(

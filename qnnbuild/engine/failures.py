@@ -46,5 +46,10 @@ class Failures:
             return None
         return found if isinstance(found, dict) and found.keys() == KEYS else None
 
+    def told(self, key: Digest) -> tuple[str, ...]:
+        """That its last run failed, as a reason to run again."""
+        found = self.get(key)
+        return () if found is None else (f"it failed the last time: {found['message']}",)
+
     def _path(self, key: Digest) -> Path:
         return self.store.log(key).with_suffix(".failure.json")

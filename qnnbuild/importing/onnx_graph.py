@@ -91,9 +91,9 @@ def _input(one: Input) -> DescribedInput:
 
 
 def _outputs(looked: Looked) -> Value | None:
-    """Only where a type changes: then all have to be named."""
+    """Only where the graph is cut or a type changes: then all have to be named."""
     if not any(becomes for _, becomes in looked.outputs):
-        return None
+        return list(looked.kept) or None
     return {name: {"dtype": becomes} if becomes else {} for name, becomes in looked.outputs}
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import yaml
 from onnx import ModelProto
 
-from qnnbuild.errors import RecipeError
+from qnnbuild.errors import RecipeError, did_you_mean
 from qnnbuild.importing.sizes import Settled, Sizes, settle
 from qnnbuild.importing.table_rows import rows_read
 from qnnbuild.work import borders, names, shapes, versions
@@ -23,10 +26,13 @@ from qnnbuild.work.onnx_parts import check_parts
 from qnnbuild.work.operators import Left, left_to_cpu
 from qnnbuild.work.ranges import check_ranges
 from qnnbuild.work.run import Run, WorkError
-from qnnbuild.work.walk import dtype_of, nodes, shape_of
+from qnnbuild.work.walk import all_names, dtype_of, nodes, shape_of
 from qnnbuild.work.wrong_numbers import Wrong, wrong_numbers
 
 MAX_FOLD_BYTES = 64 << 20
+OUTPUTS = re.compile(r"outputs: (\[.*\])")
+"""The line of a recipe in a hint of prepare's."""
+
 NARROWER = {"int64": "int32", "uint64": "uint32"}
 """What the NPU computes with in the place of 64 bits."""
 
@@ -50,6 +56,8 @@ class Looked:
     side_files: tuple[str, ...]
     inputs: tuple[Input, ...]
     outputs: tuple[tuple[str, str | None], ...]  # name, and the type that it becomes
+    kept: tuple[str, ...] = ()  # tensors that were asked for as outputs; the graph is cut there
+    tensors: frozenset[str] = frozenset()  # of the file, and its nodes
     symbols: tuple[str, ...]  # the names of open dimensions
     doubles: bool
     quantized: bool
@@ -59,16 +67,27 @@ class Looked:
     notes: tuple[str, ...] = field(default=())
 
 
-def look(file: Path, sizes: Sizes, archs: Sequence[int]) -> Looked:
+def look(file: Path, sizes: Sizes, archs: Sequence[int], outputs: Sequence[str] = ()) -> Looked:
     """What stands in an ONNX file, and what of it will fall to the CPU of these generations.
 
-    Raises RecipeError for what no recipe can mend, in the words that prepare has for it.
+    Of `outputs` those that the file has are kept, and the rest is cut away. Raises RecipeError
+    for what no recipe can mend, in the words that prepare has for it.
     """
     try:
         check_parts(file)
-        return _look(file, sizes, archs)
+        return _look(file, sizes, archs, outputs)
     except WorkError as error:
         raise _as_recipe_error(file, error) from None
+
+
+def check_kept(outputs: Sequence[str], looks: Sequence[Looked]) -> None:
+    """Each of `outputs` is a tensor of one of the files."""
+    known = {name for looked in looks for name in looked.tensors}
+    for name in outputs:
+        if not any(name in looked.kept for looked in looks):
+            raise RecipeError(
+                f"--output {name}: there is no such tensor", hint=did_you_mean(name, sorted(known))
+            )
 
 
 def symbols_of(model: ModelProto) -> list[str]:
@@ -79,20 +98,21 @@ def symbols_of(model: ModelProto) -> list[str]:
     )
 
 
-def _look(file: Path, sizes: Sizes, archs: Sequence[int]) -> Looked:
+def _look(file: Path, sizes: Sizes, archs: Sequence[int], outputs: Sequence[str]) -> Looked:
     folder = file.parent.resolve()
     run = Run(params={}, inputs={}, outputs={})
-    model = _as_it_loads(read_whole(folder, file.name, shown=file.name))
-    sides, symbols = side_files(model), symbols_of(model)
-    settled = {
-        value.name: settle(value.name, shape_of(value), dtype_of(value), sizes)
-        for value in model.graph.input
-    }
+    model = read_whole(folder, file.name, shown=file.name)
+    # before it is cut: whoever reads the file again wants all that it names
+    sides, tensors = side_files(model), frozenset(all_names(model))
+    kept = tuple(name for name in outputs if name in tensors)
+    model = _as_it_loads(model, kept)
+    symbols, settled = symbols_of(model), _settled(model, sizes)
     wanted = {name: {"shape": list(one.shape)} for name, one in settled.items() if one}
     quantized = any(node.op_type == DEQUANTIZE for node in nodes(model))
     doubles = _has_doubles(model)
     shapes.fix_shapes(model, wanted)
     shapes.check_fixed(model)
+    borders.complete_types(model, shapes.infer)
     was = {value.name: dtype_of(value) for value in (*model.graph.input, *model.graph.output)}
     model = _rewritten(run, model, folder, doubles=doubles)
     beyond = _beyond_fp16(run, model, folder)
@@ -100,17 +120,10 @@ def _look(file: Path, sizes: Sizes, archs: Sequence[int]) -> Looked:
     return Looked(
         file=file,
         side_files=tuple(sides),
-        inputs=tuple(
-            Input(
-                name=value.name,
-                dtype=was[value.name],
-                settled=settled[value.name],
-                becomes=NARROWER.get(was[value.name]),
-                rows=rows_read(model, value.name),
-            )
-            for value in model.graph.input
-        ),
+        inputs=tuple(_inputs(model, was, settled)),
         outputs=tuple((v.name, NARROWER.get(was[v.name])) for v in model.graph.output),
+        kept=kept,
+        tensors=tensors,
         symbols=tuple(symbols),
         doubles=doubles,
         quantized=quantized,
@@ -121,17 +134,38 @@ def _look(file: Path, sizes: Sizes, archs: Sequence[int]) -> Looked:
     )
 
 
-def _as_it_loads(model: ModelProto) -> ModelProto:
+def _settled(model: ModelProto, sizes: Sizes) -> dict[str, Settled | None]:
+    return {
+        value.name: settle(value.name, shape_of(value), dtype_of(value), sizes)
+        for value in model.graph.input
+    }
+
+
+def _inputs(
+    model: ModelProto, was: Mapping[str, str], settled: Mapping[str, Settled | None]
+) -> Iterator[Input]:
+    for value in model.graph.input:
+        yield Input(
+            name=value.name,
+            dtype=was[value.name],
+            settled=settled[value.name],
+            becomes=NARROWER.get(was[value.name]),
+            rows=rows_read(model, value.name),
+        )
+
+
+def _as_it_loads(model: ModelProto, kept: Sequence[str]) -> ModelProto:
     """As the first lines of prepare: whatever they refuse, no recipe mends."""
     versions.check_versions(model)
     versions.raise_ir(model)
     borders.drop_stored_inputs(model)
     model, _ = versions.inline_functions(model)
-    versions.check_known(model)
     versions.complete_imports(model)
     names.check_single_makers(model)
     names.sort_nodes(model)
     names.name_nodes(model)
+    borders.cut_outputs(model, kept)
+    versions.check_known(model)
     names.check_borders(model)
     return model
 
@@ -180,6 +214,10 @@ def _as_recipe_error(file: Path, error: WorkError) -> RecipeError:
     hint = error.hint
     if error.place.startswith("inputs") and hint and "shape" in hint:
         hint = "--shape NAME=1,3,224,224 or --dim NAME=224 with the sizes that it was trained for"
+    elif hint and (listed := OUTPUTS.search(hint)):
+        kept = yaml.safe_load(listed[1])
+        options = " ".join(f"--output {shlex.quote(name)}" for name in kept)
+        hint = hint.replace(listed[0], options)
     return RecipeError(
         f"{file.name}: {error.message}", facts=[*error.facts, ("file", str(file))], hint=hint
     )

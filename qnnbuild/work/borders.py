@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -113,6 +113,25 @@ def cut_outputs(model: ModelProto, wanted: Sequence[str]) -> None:
     del graph.output[:]
     graph.output.extend(chosen)
     drop_unneeded(model)
+
+
+def complete_types(model: ModelProto, infer: Callable[[ModelProto], ModelProto]) -> None:
+    """Give inner tensors that became outputs their types, where the file does not say them."""
+    untyped = [value for value in model.graph.output if not value.type.tensor_type.elem_type]
+    if not untyped:
+        return
+    copy = ModelProto()
+    copy.CopyFrom(model)
+    found = {value.name: value for value in infer(copy).graph.output}
+    for value in untyped:
+        if not found[value.name].type.tensor_type.elem_type:
+            raise WorkError(
+                f"nobody can tell the type of the tensor '{value.name}'",
+                place="outputs",
+                hint="keep another tensor, or export the model with the types of inner tensors",
+                exit_code=2,
+            )
+        value.CopyFrom(found[value.name])
 
 
 def check_judged(model: ModelProto, judged: Sequence[str]) -> None:

@@ -9,10 +9,18 @@ from typing import Any
 KINDS = """\
 | of `run` | Python | C++ | Java |
 | --- | --- | --- | --- |
+| the plugin, before all | `register_execution_provider_library` | `Env::RegisterExecutionProviderLibrary` | `OrtEnvironment.registerExecutionProviderLibrary` |
 | `provider_options` | `SessionOptions.add_provider_for_devices` | `SessionOptions::AppendExecutionProvider_V2` | `SessionOptions.addExecutionProvider` |
 | `session_options` | `SessionOptions.add_session_config_entry` | `SessionOptions::AddConfigEntry` | `SessionOptions.addConfigEntry` |
 | `run_options` | `RunOptions.add_run_config_entry` | `RunOptions::AddConfigEntry` | `RunOptions.addRunConfigEntry` |
 | `dynamic_options` | `InferenceSession.set_ep_dynamic_options` | `Session::SetEpDynamicOptions` | – |"""  # noqa: E501  # a row of Markdown is one line
+
+MAVEN = (
+    "For Android the runtime comes from Maven: `com.microsoft.onnxruntime:onnxruntime-android`, "
+    "its plugin `com.qualcomm.qti:onnxruntime-android-qnn`, and `com.qualcomm.qti:qnn-runtime`, "
+    "which has to be of the SDK under Provenance or newer."
+)
+"""As the plugin's own documentation names them."""
 
 
 def how_to_run(manifest: Mapping[str, Any]) -> Iterator[str]:
@@ -48,6 +56,7 @@ def how_to_run(manifest: Mapping[str, Any]) -> Iterator[str]:
         "`manifest.json` says for each graph what to give the runtime, all as texts:"
     )
     yield KINDS
+    yield MAVEN
 
 
 def _adapters(name: str, lora: Mapping[str, Any]) -> str:

@@ -202,7 +202,10 @@ class Story:
         renamed: dict[str, str] = json.loads(names.read_text(encoding="utf-8"))
         return tuple(
             Refused(
-                name=renamed.get(node.name, node.name), operator=node.operator, reason=node.reason
+                # a node without a name keeps the one that it was given
+                name=renamed.get(node.name) or node.name,
+                operator=node.operator,
+                reason=node.reason,
             )
             for node in in_users_names(refused, self.names)
         )

@@ -70,7 +70,9 @@ def _check_type(kind: str, value: ValueInfoProto) -> None:
             f"{kind} '{value.name}' is {dtype}, which no NPU takes",
             place=f"{kind}s.{value.name}",
             facts=[("types that may cross the border", ", ".join(_NUMBERS))],
-            hint="cut the graph before it with outputs:, or leave that part to the app",
+            hint="cut the graph before it with outputs:, or leave that part to the app"
+            if kind == "output"
+            else "leave what reads it to the app: export the model without that part",
             exit_code=2,
         )
 

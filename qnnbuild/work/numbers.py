@@ -51,6 +51,8 @@ def _check_shape(name: str, ours: Array, theirs: Array) -> None:
             f"output '{name}' has another shape than the original's",
             place="verify",
             facts=[("original", str(list(theirs.shape))), ("this one", str(list(ours.shape)))],
+            hint="its size depends on the numbers, and rounding changes it: keep what stands "
+            "before it with outputs:",
             exit_code=5,
         )
 

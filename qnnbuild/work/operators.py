@@ -12,6 +12,7 @@ from typing import Any
 
 from onnx import GraphProto, ModelProto, NodeProto
 
+from qnnbuild.work import cuts
 from qnnbuild.work.conditions import broken
 from qnnbuild.work.node_facts import DEQUANTIZE, QUANTIZE, NodeFacts, attribute
 from qnnbuild.work.plugin_fusions import expected_fusions
@@ -174,22 +175,25 @@ def check_operators(
     cpu_fallback: str,
     floats_as: str = "f32",
     own: Collection[str] = (),
+    tensors: Collection[str] | None = None,
 ) -> list[Left]:
     """Refuse what surely cannot run on the NPU when the CPU may not help; tell the rest.
 
-    Nodes named by `own` are for packages of the user's own.
+    Nodes named by `own` are for packages of the user's own; `tensors` are those of the user's file.
     """
     left = [one for one in left_to_cpu(model, floats_as=floats_as) if one.node not in own]
     certain = [one for one in left if one.certain]
     if certain and cpu_fallback == "refuse":
         first = certain[0]
+        bad = {one.node for one in certain}
+        outputs = cuts.outputs_before(model, bad)
         kind = first.operator.removeprefix("ai.onnx:")
         more = f", and {len(certain) - 1} more nodes do" if len(certain) > 1 else ""
         raise WorkError(
             f"node '{first.node}' ({kind}) runs on the CPU{more}",
             place="cpu_fallback",
             facts=[(one.node, f"{one.operator}: {one.why}") for one in certain[:MOST_TOLD]],
-            hint="cut the graph before it with outputs:, or write cpu_fallback: allow",
+            hint=f"{cuts.hint(outputs, tensors)}; or write cpu_fallback: allow",
             exit_code=2,
         )
     for one in left:

@@ -26,7 +26,7 @@ from qnnbuild.work.proof import Proof, prove
 from qnnbuild.work.ranges import check_ranges
 from qnnbuild.work.repairs.all import repair
 from qnnbuild.work.run import Run
-from qnnbuild.work.walk import dtype_of, shape_of
+from qnnbuild.work.walk import all_names, dtype_of, label, shape_of
 from qnnbuild.work.wrong_numbers import warn_of_wrong_numbers
 
 MODEL = "model.onnx"
@@ -57,6 +57,7 @@ class Story:
     source_bytes: int = 0
     renamed: dict[str, str] = field(default_factory=dict)  # our node name → the user's
     was_sorted: bool = True
+    tensors: set[str] = field(default_factory=set)  # of the user's file, and nodes
     functions: list[str] = field(default_factory=list)
     cast_places: int = 0
     repairs: dict[str, list[str]] = field(default_factory=dict)
@@ -80,6 +81,7 @@ def prepare(run: Run) -> None:
     write(model, source / BASELINE)
     sides = side_files(model)
     model = _fixed(wishes, model)
+    borders.complete_types(model, story.own.infer)
     write(model, run.outputs["baseline"] / "model.onnx")
     model = _rewritten(run, wishes, model, source, story)
     _check_what_runs(run, wishes, model, story)
@@ -92,7 +94,7 @@ def prepare(run: Run) -> None:
         prepared=target / "model.onnx",
         unknown=story.own.known,
     )
-    if _take_shapes(model, proof):
+    if _take_shapes(run, model, proof):
         write(model, target / "model.onnx")
     _keep_baseline(run, proof, sides)
     _write_json(run.outputs["names"] / "names.json", dict(story.renamed))
@@ -130,12 +132,13 @@ def _as_runtime_loads_it(run: Run, wishes: Wishes, source: Path, story: Story) -
     versions.raise_ir(model)
     borders.drop_stored_inputs(model)
     model, story.functions = versions.inline_functions(model)
-    versions.check_known(model, story.own)
     versions.complete_imports(model)
     names.check_single_makers(model)
     story.was_sorted = not names.sort_nodes(model)
+    story.tensors = all_names(model)
     story.renamed |= names.name_nodes(model)
     borders.cut_outputs(model, [output["name"] for output in wishes.outputs])
+    versions.check_known(model, story.own)
     borders.check_judged(model, wishes.judged)
     names.check_borders(model)
     names.tell_case_twins(run, model)
@@ -188,13 +191,18 @@ def _check_what_runs(run: Run, wishes: Wishes, model: ModelProto, story: Story) 
     floats_as = "f32" if wishes.fp16 else ""
     own = {node.name for node in model.graph.node if node in story.own}
     story.left = check_operators(
-        run, model, cpu_fallback=wishes.cpu_fallback, floats_as=floats_as, own=own
+        run,
+        model,
+        cpu_fallback=wishes.cpu_fallback,
+        floats_as=floats_as,
+        own=own,
+        tensors=story.tensors,
     )
     if wishes.fp16:
         warn_of_wrong_numbers(run, model)
 
 
-def _take_shapes(model: ModelProto, proof: Proof) -> bool:
+def _take_shapes(run: Run, model: ModelProto, proof: Proof) -> bool:
     """Give outputs the shapes that they had when run, where the file says otherwise."""
     taken = False
     for value in model.graph.output:
@@ -202,6 +210,12 @@ def _take_shapes(model: ModelProto, proof: Proof) -> bool:
         if ran is not None and shape_of(value) != ran:
             shapes.set_shape(value, ran)
             taken = True
+            if (node := shapes.sized_by(model, value.name)) is not None:
+                run.warn(
+                    f"how long output '{value.name}' is depends on the numbers, by {label(node)}: "
+                    f"{list(ran)} is what a sample gave, and an app has to ask each answer",
+                    place="outputs",
+                )
     return taken
 
 

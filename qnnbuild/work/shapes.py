@@ -7,14 +7,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import onnx
-from onnx import ModelProto, TypeProto, ValueInfoProto, shape_inference
+from onnx import ModelProto, NodeProto, TypeProto, ValueInfoProto, shape_inference
 
 from qnnbuild.errors import did_you_mean
 from qnnbuild.work.model_bytes import give_weights, take_weights
 from qnnbuild.work.run import WorkError
-from qnnbuild.work.walk import dtype_of, graphs, shape_of
+from qnnbuild.work.walk import dtype_of, graphs, made_by, reads_of, shape_of
 
 Shape = tuple[int | str, ...]
+
+SIZED_BY_NUMBERS = frozenset({"Compress", "NonMaxSuppression", "NonZero", "Unique"})
+"""Operators whose specification leaves the size of an answer to the values of the inputs."""
 
 MOST_ELEMENTS = 1 << 29
 """Of one input: 2 GiB of float32, more than any chip's NPU can reach."""
@@ -29,9 +32,20 @@ def check_input_names(model: ModelProto, names: Sequence[str], *, key: str) -> N
                 f"the graph has no input '{name}'",
                 place=f"{key}.{name}",
                 facts=[("its inputs", ", ".join(known) or "none")],
-                hint=did_you_mean(name, known),
+                hint=did_you_mean(name, known) or _by_place(names, known),
                 exit_code=2,
             )
+
+
+def _by_place(names: Sequence[str], known: Sequence[str]) -> str | None:
+    """Where the one unknown name stands for the one input that the recipe does not have."""
+    unknown, missing = ([*names], [*known])
+    for name in set(names) & set(known):
+        unknown.remove(name)
+        missing.remove(name)
+    return (
+        f"call it '{missing[0]}' in the recipe, too" if len(unknown) == len(missing) == 1 else None
+    )
 
 
 def fix_shapes(model: ModelProto, wanted: Mapping[str, Mapping[str, Any]]) -> None:
@@ -74,10 +88,19 @@ def _check_shape(value: ValueInfoProto, shape: tuple[int, ...]) -> None:
                 f"input '{name}': dimension {index} is {old} in the model, the recipe says {new}",
                 place=place,
                 facts=facts,
-                hint="only dimensions without a size can be given one",
+                hint=f"write {new_shape(had, shape)}, or export the model with that size",
                 exit_code=2,
             )
     _check_same_symbols(name, had, shape)
+
+
+def new_shape(had: Shape, shape: tuple[int, ...]) -> str:
+    """The recipe's shape with all sizes that the model has fixed."""
+    fixed = (
+        old if isinstance(old, int) and old > 0 else new
+        for old, new in zip(had, shape, strict=True)
+    )
+    return f"shape: [{', '.join(map(str, fixed))}]"
 
 
 def _check_same_symbols(name: str, had: Shape, shape: tuple[int, ...]) -> None:
@@ -201,6 +224,21 @@ def infer(model: ModelProto, kept: Sequence[ValueInfoProto] = ()) -> ModelProto:
         elif shape_of(value) is None and before[value.name].tensor_type.HasField("shape"):
             value.type.CopyFrom(before[value.name])
     return model
+
+
+def sized_by(model: ModelProto, output: str) -> NodeProto | None:
+    """A node before this output whose answer is as long as its numbers decide."""
+    makers = made_by(model.graph)
+    waiting, seen = [output], {output}
+    while waiting:
+        node = makers.get(waiting.pop())
+        if node is None:
+            continue
+        if node.op_type in SIZED_BY_NUMBERS:
+            return node
+        waiting += reads_of(node) - seen
+        seen |= reads_of(node)
+    return None
 
 
 def first_line(error: Exception) -> str:

@@ -100,13 +100,18 @@ def _not_good(
         f"'{params['graph']}' on {params['chip']} is below its bar: {first.of}: {first.words()}",
         place=place_of(first, params["bars"]),
         facts=told,
-        hint=_hint(params["debug"]),
+        hint=_hint(params["debug"], first),
         exit_code=5,
     )
 
 
-def _hint(verified: str | None) -> str:
+def _hint(verified: str | None, first: Bar) -> str:
     """Of a binary that was made elsewhere, or by Qualcomm's SDK, nobody sees the layers."""
+    if first.what == "equal":
+        return (
+            "where rounding decides whole numbers, keep what stands before them with outputs:, or "
+            f"write verify: {{outputs: {{{first.of}: {{excused: the reason}}}}}}"
+        )
     if verified is None:
         return "it has fewer bits than its bar wants, or is of another file than the original"
     return f"qnnbuild debug {verified} lists its layers and finds the first bad one"

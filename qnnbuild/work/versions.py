@@ -9,6 +9,7 @@ import onnx
 from onnx import ModelProto, NodeProto, defs, inliner
 from onnxruntime.capi import onnxruntime_pybind11_state as runtime
 
+from qnnbuild.work import cuts
 from qnnbuild.work.run import WorkError
 from qnnbuild.work.walk import STANDARD, domain_of, inner_graphs, label, nodes
 
@@ -143,13 +144,12 @@ def check_known(model: ModelProto, own: Container[NodeProto] = ()) -> None:
         if f"{domain}:{node.op_type}" in known_operators() or node in own:
             continue
         is_custom = domain != "ai.onnx"
+        way_out = cuts.hint(cuts.outputs_before(model, [node.name]))
         raise WorkError(
             f"nobody knows the operator '{node.op_type}'"
             + (f" of domain '{domain}'" if is_custom else ""),
             facts=[("used by", label(node)), ("operator", f"{domain}, {node.op_type}")],
-            hint="cut the graph before it with outputs:, export without it, or give its package "
-            "(op_packages:)"
-            if is_custom
-            else "cut the graph before it with outputs:, or export without custom operators",
+            hint=f"{way_out}; or export without it"
+            f"{', or give its package (op_packages:)' if is_custom else ''}",
             exit_code=2,
         )

@@ -225,6 +225,19 @@ def test_a_doctor_finds_this_machine_well_or_says_what_mends_it(built: SmallRepo
     assert [row["mend"] for row in found if row["good"]] == [None] * (len(rows) - len(bad))
 
 
+@pytest.mark.parametrize(
+    ("folder", "said"),
+    [
+        (".", "made a repo here; now: doit\n"),
+        ("of mine", "made of mine; now: cd 'of mine' && doit\n"),
+    ],
+)
+def test_a_new_repo_is_told_with_what_to_type(
+    fresh: SmallRepo, tmp_path: Path, folder: str, said: str
+) -> None:
+    assert SmallRepo(tmp_path, fresh.env).qnnbuild("init", folder).err == said
+
+
 def test_a_new_repo_has_no_mistakes(fresh: SmallRepo, tmp_path: Path) -> None:
     done = SmallRepo(tmp_path, fresh.env).qnnbuild("init", "new")
     new = SmallRepo(tmp_path / "new", fresh.env)

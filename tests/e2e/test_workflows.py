@@ -60,8 +60,8 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Built]:
     with plain_server() as server:
         server.wants = "Bearer opens"
         values = {
-            "vars.QNNBUILD_REMOTE_CACHE": server.url, "secrets.token": "opens", CACHE_KEY: cache_key,
-            "vars.QNNBUILD_REMOTE_CACHE_TRUSTED_KEYS": "keys/cache.pem",
+            "vars.QNNBUILD_REMOTE_CACHE": server.url, "secrets.token": "opens",
+            "vars.QNNBUILD_REMOTE_CACHE_TRUSTED_KEYS": "keys/cache.pem", CACHE_KEY: cache_key,
         }  # fmt: skip
         plan = Machine(repo, top / "plan", values)
         plan.run("zoo.yml", "plan")

@@ -107,6 +107,24 @@ def test_whole_numbers_of_64_bits_become_narrower_and_stay_in_their_table(here: 
     assert "# guessed: N = 1 (a batch of one)" in text
 
 
+def test_a_graph_is_cut_behind_the_tensors_that_are_kept(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What the hint says can be done as it stands there."""
+    made = model("g (float[4] x) => (float[4] y) { a = Relu (x) y = my.ops.Swish (a) }")
+    made.opset_import.add(domain="my.ops", version=1)
+    onnx.save(made, here / "net.onnx")
+    whole = init("--from", "net.onnx")
+    said = capsys.readouterr().err
+    cut = init("--from", "net.onnx", "--output", "a")
+    other = init("--from", "net.onnx", "--name", "o", "--output", "a", "--output", "b")
+
+    assert (whole, cut, other) == (2, 0, 2)
+    assert "hint: --output a cuts the graph before it; or " in said
+    assert "outputs: [a]" in (here / "recipes/net.yaml").read_text()
+    assert "--output b: there is no such tensor" in capsys.readouterr().err
+
+
 def test_each_chip_gets_a_precision_that_it_takes(here: Path) -> None:
     saved(here / "m.onnx")
     init("--from", "m.onnx", "--chips", "SM8750,SM8350,SM7325", "--name", "m")

@@ -16,7 +16,7 @@ from qnnbuild.work import fold, model_bytes
 from qnnbuild.work import prepare as prepare_module
 from qnnbuild.work.prepare import prepare
 from qnnbuild.work.run import Run, WorkError
-from qnnbuild.work.walk import shape_of
+from qnnbuild.work.walk import dtype_of, shape_of
 from tests.graphs import model, text
 from tests.repairable import BROKEN
 from tests.working import PREPARE, run_work, written
@@ -108,6 +108,40 @@ def test_the_graph_can_be_cut_at_an_inner_tensor(tmp_path: Path) -> None:
 
     assert text(result(tmp_path)) == ["c = Conv(x, w)"]
     assert shape_of(result(tmp_path).graph.output[0]) == (1, 4, 6, 6)
+
+
+def test_an_inner_tensor_that_becomes_an_output_gets_its_type(tmp_path: Path) -> None:
+    """Files rarely say the types of inner tensors, and who compares the answers asks for them."""
+    run(conv(), tmp_path, inputs=FIXED, outputs=[{"name": "c", "dtype": None}])
+    (cut,) = onnx.load(str(tmp_path / "out/baseline/model.onnx")).graph.output
+
+    assert (cut.name, dtype_of(cut), shape_of(cut)) == ("c", "float32", (1, 4, 6, 6))
+
+
+def test_an_operator_that_is_cut_away_may_be_anything(tmp_path: Path) -> None:
+    made = model("g (float[4] x) => (float[4] y) { a = Relu (x) y = my.ops.Swish (a) }")
+    made.opset_import.add(domain="my.ops", version=1)
+    with pytest.raises(WorkError) as caught:
+        run(made, tmp_path / "whole")
+    run(made, tmp_path / "cut", outputs=[{"name": "a", "dtype": None}])
+
+    assert caught.value.message == "nobody knows the operator 'Swish' of domain 'my.ops'"
+    assert caught.value.hint == (
+        "outputs: [a] cuts the graph before it; or export without it, or give its package "
+        "(op_packages:)"
+    )
+    assert text(result(tmp_path / "cut")) == ["a = Relu(x)"]
+
+
+def test_a_size_that_the_numbers_decide_is_told(tmp_path: Path) -> None:
+    made = model("g (float[4] x) => (float[N] y, float[4] z) { y = Unique (x) z = Relu (x) }")
+    told = run(made, tmp_path, cpu_fallback="allow").warnings
+
+    (said,) = [one.message for one in told if "depends on the numbers" in one.message]
+    assert said == (
+        "how long output 'y' is depends on the numbers, by node 'Unique_y' (Unique): [4] is what a "
+        "sample gave, and an app has to ask each answer"
+    )
 
 
 def test_outputs_come_in_the_recipes_order(tmp_path: Path) -> None:
