@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from qnnbuild.actions.plan import Plan
+from qnnbuild.engine.builder import NEVER, Builder
 from qnnbuild.engine.state import Current, Stale, State, Waits
 from qnnbuild.errors import QnnbuildError
 from qnnbuild.session import Session, open_builder
@@ -24,10 +26,19 @@ def states(session: Session, part: Plan) -> dict[str, Found]:
                 found[action.name] = Waits(on=waits)
                 continue
             try:
-                found[action.name] = builder.state(action.name)
+                found[action.name] = _with_failure(builder, builder.state(action.name))
             except QnnbuildError as error:
                 found[action.name] = error
         return found
+
+
+def _with_failure(builder: Builder, state: State) -> State:
+    """What failed is not "never built": its last run is the reason, before all that changed."""
+    failed = builder.failures.told(state.key) if isinstance(state, Stale) else ()
+    if not failed or not isinstance(state, Stale):
+        return state
+    changed = tuple(reason for reason in state.reasons if reason != NEVER)
+    return replace(state, reasons=(*failed, *changed))
 
 
 def runs_first(name: str, found: Mapping[str, Found]) -> tuple[str, ...]:

@@ -33,6 +33,9 @@ from qnnbuild.engine.store import Gone, Store, on_disk
 from qnnbuild.engine.watcher import ANOTHER_BUILD, SAME_KEY
 from qnnbuild.errors import QnnbuildError, StoreError
 
+NEVER = "never built"
+"""The reason of what has no record and no last key."""
+
 TRIES = 3
 """How often an action starts again because a source was edited while it was copied."""
 
@@ -116,7 +119,7 @@ class Builder:
             return Stale(reasons=("it was forgotten: doit forget",), key=key)
         record = self.records.get(key)
         if record is None:
-            return Stale(reasons=self._reasons(action, parts, key), key=key)
+            return Stale(reasons=self._reasons(action, parts), key=key)
         gone = self._gone(record)
         if gone:
             return Stale(reasons=gone, key=key)
@@ -124,16 +127,14 @@ class Builder:
             self._memo.found[action.name] = key
         return Current(record=record)
 
-    def _reasons(self, action: Action, parts: Mapping[str, Json], key: Digest) -> tuple[str, ...]:
-        failed = self.failures.told(key)
+    def _reasons(self, action: Action, parts: Mapping[str, Json]) -> tuple[str, ...]:
         last = self._last.get(action.name)
         if last is None:
-            return failed or ("never built",)
+            return (NEVER,)
         before = self.records.get(last)
         if before is None:
-            return failed or ("its last record is gone from the store",)
-        changed = (*failed, *changes(action, before.parts, parts))
-        return changed or ("its record is gone from the store",)
+            return ("its last record is gone from the store",)
+        return changes(action, before.parts, parts) or ("its record is gone from the store",)
 
     def _gone(self, record: Record) -> tuple[str, ...]:
         return tuple(

@@ -131,6 +131,25 @@ def test_the_command_says_the_same_as_the_build(built: SmallRepo, tmp_path: Path
     assert json.loads(as_data.out) == told
 
 
+def test_what_failed_is_why_it_runs_again(built: SmallRepo) -> None:
+    assert built.qnnbuild("why", "export/broken").out.splitlines()[1:] == [
+        "  it failed the last time: the export command ended with exit code 3"
+    ]
+
+
+def test_a_bundle_that_was_to_be_made_anew_is_told_as_what_it_is(
+    built: SmallRepo, tmp_path: Path
+) -> None:
+    repo = built.copy(tmp_path / "repo")
+    repo.doit("bundle/tiny@SM8550")
+    (repo.root / "onnx/deep.onnx").write_bytes(b"no model")
+    done = repo.doit("--continue", "bundle/tiny*")
+    lines = done.out.splitlines()
+
+    assert "still of an earlier build: build/tiny/SM8550" in lines
+    assert (repo.root / "build/tiny/SM8550").is_dir()
+
+
 def test_a_report_of_an_unbuilt_repo_makes_no_store(built: SmallRepo, tmp_path: Path) -> None:
     repo = built.copy(tmp_path / "repo")
     done = repo.qnnbuild("report", "--json")
