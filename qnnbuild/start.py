@@ -13,8 +13,11 @@ import time
 
 def main() -> int:
     began = time.monotonic()
-    if sys.argv[1:2] == ["build"] and "_ARGCOMPLETE" not in os.environ and _is_done(began):
-        return 0
+    try:
+        if sys.argv[1:2] == ["build"] and "_ARGCOMPLETE" not in os.environ and _is_done(began):
+            return 0
+    except KeyboardInterrupt:
+        return 130
     from qnnbuild.cli import main as command
 
     return command()

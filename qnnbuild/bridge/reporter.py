@@ -48,6 +48,7 @@ class Reporter(ExecutedOnlyReporter):  # type: ignore[misc]
         count, saved_s = self.loader.behind
         self.stopped_by: QnnbuildError | None = None  # what is no single action's trouble
         self.how: dict[str, str] = {}  # what came of each action
+        self._plan: Plan | None = None  # of what was asked for
         self.progress = Progress(outstream, before=count, saved_s=saved_s, began=self.loader.began)
         self.events = self.loader.events
 
@@ -59,6 +60,7 @@ class Reporter(ExecutedOnlyReporter):  # type: ignore[misc]
         if len(selected_tasks) < len(tasks):
             chosen = [n for s in selected_tasks for n in plan.groups.get(s, (s,)) if n in plan]
             plan = plan.upto(chosen)
+        self._plan = plan
         self.progress.expect(len(plan), self.loader.at_once)
         build.session.expect(plan.actions)
         build.hears = self
@@ -222,9 +224,9 @@ class Reporter(ExecutedOnlyReporter):  # type: ignore[misc]
 
     def _of_before(self, failed: Sequence[str]) -> Iterator[str]:
         """Folders of bundles that stand on what failed: people would take them for today's."""
-        if self.loader.build is None:
+        plan = self._plan
+        if plan is None:
             return
-        plan = self.loader.build.session.plan
         for name in failed:
             for one in (name, *plan.dependents(name)) if name in plan else ():
                 lands = plan[one].lands

@@ -261,6 +261,7 @@ class Builder:
                 return None
             self.records.put(record, action.name)
         self._last[action.name] = key
+        self.failures.drop(key)  # of a run before somebody else's was good
         return Outcome(name=action.name, how=how, record=record, saved_s=record.seconds)
 
     def _waits(self, action: Action, what_for: str) -> None:

@@ -22,21 +22,35 @@ def touched_of(groups: Sequence[Group], folder: int) -> Touched:
         return _touched(groups, folder)
     ours, theirs = _halves(groups)
     reading, writing = os.pipe()
-    child = os.fork()
+    try:
+        child = os.fork()
+    except OSError:  # no more processes, or no memory for one
+        os.close(reading)
+        os.close(writing)
+        return _touched(groups, folder)
     if child == 0:
+        os.close(reading)  # or it would wait for itself to read, were the other gone
         _tell(theirs, folder, writing)
     os.close(writing)
     found = dict(_touched(ours, folder))
     with open(reading, "rb") as pipe:
         said = pipe.read()
-    _, status = os.waitpid(child, 0)
-    if status:  # it was killed, or there was no memory for it
+    if not _ended_well(child):
         return found | dict(_touched(theirs, folder))
     told = marshal.loads(said)  # noqa: S302 - of our own child
     return found | {
         name: {path: Row._make(row) for path, row in different.items()}
         for name, different in told.items()
     }
+
+
+def _ended_well(child: int) -> bool:
+    """False, too, where nobody can tell: who ignores SIGCHLD has no children to wait for."""
+    try:
+        _, status = os.waitpid(child, 0)
+    except ChildProcessError:
+        return False
+    return status == 0
 
 
 def _may_fork() -> bool:

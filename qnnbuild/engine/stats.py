@@ -57,19 +57,22 @@ class Stats:
         return digest
 
     def _find(self, path: str) -> Known | None:
+        known, kept = self._known.get(path), self._kept
+        if known is not None or kept is None or not is_text(path):
+            return known
         with self._lock:
-            known = self._known.get(path)
-            if known is not None or self._kept is None or not is_text(path):
-                return known
             self._asked += 1
-            if self._asked > FEW:
-                self._known = {**self._kept.stats(), **self._known}
+            asks_all = self._asked > FEW
+        # without the lock: the database may be another build's for a while
+        found: Mapping[str, Known | None]
+        found = kept.stats() if asks_all else {path: kept.stat(path)}
+        with self._lock:
+            for name, one in found.items():
+                if one is not None:
+                    self._known.setdefault(name, one)
+            if asks_all:
                 self._kept = None
-                return self._known.get(path)
-            found = self._kept.stat(path)
-            if found is not None:
-                self._known[path] = found
-            return found
+            return self._known.get(path)
 
     def know(self, path: Path, digest: Digest) -> None:
         """Take the digest of a file that this process has just put there, read-only."""

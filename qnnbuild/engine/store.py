@@ -81,10 +81,7 @@ class Store:
             file.unlink()
             return digest, size
         path.parent.mkdir(exist_ok=True)
-        os.replace(file, path)
-        # afterwards, so that its new name reaches the disk, too: until then nobody records it,
-        # and what a power cut leaves of it has another size or is not there
-        sync(path)
+        _move_and_sync(file, path)
         self.stats.know(path, digest)
         return digest, size
 
@@ -316,9 +313,23 @@ def _open_up(folder: str | Path) -> None:
                 _open_up(entry.path)
 
 
-def sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
+def _move_and_sync(file: Path, path: Path) -> None:
+    """Synced after the move, so that the new name reaches the disk with the contents.
+
+    What does not reach it is taken away again. A power cut before that leaves a file of another
+    size, or none, and both count as none.
+    """
+    descriptor = os.open(file, os.O_RDONLY)
     try:
-        os.fsync(descriptor)
+        os.replace(file, path)
+        try:
+            sync(descriptor)
+        except OSError:
+            remove(path)
+            raise
     finally:
         os.close(descriptor)
+
+
+def sync(descriptor: int) -> None:
+    os.fsync(descriptor)

@@ -57,7 +57,7 @@ class Looked:
     inputs: tuple[Input, ...]
     outputs: tuple[tuple[str, str | None], ...]  # name, and the type that it becomes
     kept: tuple[str, ...] = ()  # tensors that were asked for as outputs; the graph is cut there
-    tensors: frozenset[str] = frozenset()  # of the file, and its nodes
+    tensors: frozenset[str] = frozenset()  # of the file, with its functions inlined
     symbols: tuple[str, ...]  # the names of open dimensions
     doubles: bool
     quantized: bool
@@ -102,10 +102,13 @@ def _look(file: Path, sizes: Sizes, archs: Sequence[int], outputs: Sequence[str]
     folder = file.parent.resolve()
     run = Run(params={}, inputs={}, outputs={})
     model = read_whole(folder, file.name, shown=file.name)
-    # before it is cut: whoever reads the file again wants all that it names
-    sides, tensors = side_files(model), frozenset(all_names(model))
-    kept = tuple(name for name in outputs if name in tensors)
-    model = _as_it_loads(model, kept)
+    sides = side_files(model)  # before it is cut: who reads the file again wants all of them
+    model = _as_it_loads(model)
+    tensors = frozenset(all_names(model))
+    kept = tuple(name for name in dict.fromkeys(outputs) if name in tensors)
+    borders.cut_outputs(model, kept)
+    versions.check_known(model)
+    names.check_borders(model)
     symbols, settled = symbols_of(model), _settled(model, sizes)
     wanted = {name: {"shape": list(one.shape)} for name, one in settled.items() if one}
     quantized = any(node.op_type == DEQUANTIZE for node in nodes(model))
@@ -154,7 +157,7 @@ def _inputs(
         )
 
 
-def _as_it_loads(model: ModelProto, kept: Sequence[str]) -> ModelProto:
+def _as_it_loads(model: ModelProto) -> ModelProto:
     """As the first lines of prepare: whatever they refuse, no recipe mends."""
     versions.check_versions(model)
     versions.raise_ir(model)
@@ -164,9 +167,6 @@ def _as_it_loads(model: ModelProto, kept: Sequence[str]) -> ModelProto:
     names.check_single_makers(model)
     names.sort_nodes(model)
     names.name_nodes(model)
-    borders.cut_outputs(model, kept)
-    versions.check_known(model)
-    names.check_borders(model)
     return model
 
 

@@ -103,6 +103,9 @@ def _texts(node: Node) -> Iterator[str]:
             yield from _texts(value)
 
 
+ANYBODY = "anybody"
+"""The word of the environment for: all results are believed."""
+
 LONGEST_WORD = len("read-write")
 """What is longer than any word that may stand there could be an address or a token."""
 
@@ -120,9 +123,9 @@ def with_environment(
         settings = _moved(settings, url) if url else None
     if settings is None:
         return None
-    keys = environment.get(TRUSTED_KEYS)
-    if keys is not None:
-        settings = replace(settings, trusted_keys=_keys(keys))
+    keys = environment.get(TRUSTED_KEYS, "").strip()
+    if keys:  # CI sets variables that nobody gave a value: they must not undo the file's keys
+        settings = replace(settings, trusted_keys=() if keys == ANYBODY else _keys(keys))
     mode = environment.get(MODE)
     if mode is None:
         return settings

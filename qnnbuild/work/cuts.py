@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 from onnx import ModelProto
 
@@ -26,7 +26,8 @@ def outputs_before(model: ModelProto, bad: Collection[str]) -> list[str]:
         reads = reads_of(node)
         if node.name in bad or spoiled & reads:
             spoiled |= set(node.output)
-            read |= dict.fromkeys(name for name in node.input if name in made)
+            inner = sorted(reads - {*node.input})  # what an If's branches take from outside
+            read |= dict.fromkeys(name for name in (*node.input, *inner) if name in made)
         else:
             made |= set(node.output)
     kept = [value.name for value in model.graph.output if value.name in made]
@@ -37,5 +38,10 @@ def hint(names: Collection[str], known: Collection[str] | None = None) -> str:
     """What to write: the very line, where all `names` are in the user's file, as `known` has it."""
     if not names or len(names) > MOST or (known is not None and not set(names) <= set(known)):
         return "cut the graph before it with outputs:, which take any tensor's name"
+    return f"{line(names)} cuts the graph before it"
+
+
+def line(names: Iterable[str]) -> str:
+    """Of a recipe: these outputs."""
     listed = ", ".join(name if PLAIN.fullmatch(name) else json.dumps(name) for name in names)
-    return f"outputs: [{listed}] cuts the graph before it"
+    return f"outputs: [{listed}]"

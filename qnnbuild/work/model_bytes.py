@@ -22,6 +22,8 @@ INLINE_LIMIT = 1_800_000_000
 HEAVY = 1 << 16
 """Bytes of a tensor from which it is a weight: shapes and the like are smaller."""
 
+FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE, TensorProto.BFLOAT16)
+
 MOVED_FROM = 1024
 PAGE = 4096
 
@@ -92,7 +94,8 @@ def take_weights(model: ModelProto) -> dict[int, bytes]:
     """
     taken = {}
     for place, tensor in enumerate(model.graph.initializer):
-        if len(tensor.raw_data) >= HEAVY:
+        # whole numbers may be what a shape is computed from
+        if tensor.data_type in FLOATS and len(tensor.raw_data) >= HEAVY:
             taken[place] = tensor.raw_data
             tensor.ClearField("raw_data")
     return taken

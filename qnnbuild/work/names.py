@@ -6,6 +6,7 @@ from collections import Counter
 
 from onnx import GraphProto, ModelProto, NodeProto, ValueInfoProto
 
+from qnnbuild.work import cuts
 from qnnbuild.work.run import Run, WorkError
 from qnnbuild.work.walk import dtype_of, free_name, graphs, label, reads_of, shape_of
 
@@ -54,11 +55,11 @@ def check_borders(model: ModelProto) -> None:
         times = Counter(value.name for value in values)
         twice = next((name for name in times if times[name] > 1), None)
         if twice is not None:
-            listed = ", ".join(dict.fromkeys(value.name for value in values))
+            listed = cuts.line(dict.fromkeys(value.name for value in values))
             raise WorkError(
                 f"{kind} '{twice}' is listed twice",
                 place=f"{kind}s",
-                hint=f"write outputs: [{listed}]" if kind == "output" else None,
+                hint=f"write {listed}" if kind == "output" else None,
             )
 
 

@@ -57,7 +57,7 @@ class Story:
     source_bytes: int = 0
     renamed: dict[str, str] = field(default_factory=dict)  # our node name → the user's
     was_sorted: bool = True
-    tensors: set[str] = field(default_factory=set)  # of the user's file, and nodes
+    tensors: set[str] = field(default_factory=set)  # of the user's file, with its functions inlined
     functions: list[str] = field(default_factory=list)
     cast_places: int = 0
     repairs: dict[str, list[str]] = field(default_factory=dict)

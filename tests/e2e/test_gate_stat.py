@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -35,34 +36,87 @@ def groups(tmp_path: Path) -> list[Group]:
     ]
 
 
-@pytest.mark.parametrize("much", [1, 1000], ids=["two processes", "one"])
-def test_what_is_not_as_it_was_is_found_by_one_and_by_two(
-    groups: list[Group], tmp_path: Path, much: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(gate_stat, "MUCH", much)
+def looked(groups: list[Group], top: Path) -> gate_stat.Touched:
+    folder = os.open(top, os.O_RDONLY)
+    try:
+        return touched_of(groups, folder)
+    finally:
+        os.close(folder)
+
+
+@pytest.fixture
+def two(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """A second process is worth its fork; the names of the groups that this one looks at."""
+    monkeypatch.setattr(gate_stat, "MUCH", 1)
     monkeypatch.setattr(gate_stat, "_may_fork", lambda: True)
+    here: list[list[str]] = []
+    looks = gate_stat._touched
+
+    def noted(groups: Sequence[Group], folder: int) -> gate_stat.Touched:
+        here.append([group.name for group in groups])
+        return looks(groups, folder)
+
+    monkeypatch.setattr(gate_stat, "_touched", noted)
+    return here
+
+
+def test_two_processes_find_what_one_finds(
+    groups: list[Group], tmp_path: Path, two: list[list[str]]
+) -> None:
     (tmp_path / "a0").unlink()
     (tmp_path / "d3").write_text("longer than it was")
-    folder = os.open(tmp_path, os.O_RDONLY)
-    found = touched_of(groups, folder)
-    os.close(folder)
+    found = looked(groups, tmp_path)
 
+    assert two == [["a", "b", "c"]]
     assert found == {"a": {b"a0": ABSENT}, "d": {b"d3": row(tmp_path / "d3")}}
     assert all(isinstance(r, Row) for rows in found.values() for r in rows.values())
+    assert gate_stat._different(groups[0], -1) == {b"a0": ABSENT}
+
+
+def test_more_than_a_pipe_holds_is_told(tmp_path: Path, two: list[list[str]]) -> None:
+    many = [group(tmp_path, name, [f"{name}{n:0100}" for n in range(1500)]) for name in "ab"]
+    for path in tmp_path.iterdir():
+        path.unlink()
+    found = looked(many, tmp_path)
+
+    assert two == [["a"]]
+    assert [len(files) for files in found.values()] == [1500, 1500]
+
+
+def test_without_room_for_a_process_one_looks_at_all(
+    groups: list[Group], tmp_path: Path, two: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full() -> int:
+        raise BlockingIOError
+
+    monkeypatch.setattr(os, "fork", full)
+    before = len([*Path("/proc/self/fd").iterdir()])
+
+    assert (looked(groups, tmp_path), two) == ({}, [["a", "b", "c", "d"]])
+    assert len([*Path("/proc/self/fd").iterdir()]) == before
+
+
+def test_who_hears_nothing_of_its_children_looks_itself(
+    groups: list[Group], tmp_path: Path, two: list[list[str]]
+) -> None:
+    (tmp_path / "d3").unlink()
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        found = looked(groups, tmp_path)
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+
+    assert (found, two) == ({"d": {b"d3": ABSENT}}, [["a", "b", "c"], ["d"]])
 
 
 def test_a_second_process_that_dies_is_done_without(
-    groups: list[Group], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    groups: list[Group], tmp_path: Path, two: list[list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(gate_stat, "MUCH", 1)
-    monkeypatch.setattr(gate_stat, "_may_fork", lambda: True)
     monkeypatch.setattr(gate_stat, "_tell", lambda *_: os._exit(9))
     (tmp_path / "d3").unlink()
-    folder = os.open(tmp_path, os.O_RDONLY)
-    found = touched_of(groups, folder)
-    os.close(folder)
 
-    assert found == {"d": {b"d3": ABSENT}}
+    assert looked(groups, tmp_path) == {"d": {b"d3": ABSENT}}
+    assert two == [["a", "b", "c"], ["d"]]
 
 
 @pytest.mark.parametrize("sizes", [[], [0], [5], [1, 9], [9, 1], [0, 0, 7, 0]])

@@ -119,7 +119,9 @@ def test_a_graph_is_cut_behind_the_tensors_that_are_kept(
     cut = init("--from", "net.onnx", "--output", "a")
     other = init("--from", "net.onnx", "--name", "o", "--output", "a", "--output", "b")
 
-    assert (whole, cut, other) == (2, 0, 2)
+    twice = init("--from", "net.onnx", "--name", "t", "--output", "a", "--output", "a")
+
+    assert (whole, cut, other, twice) == (2, 0, 2, 0)
     assert "hint: --output a cuts the graph before it; or " in said
     assert "outputs: [a]" in (here / "recipes/net.yaml").read_text()
     assert "--output b: there is no such tensor" in capsys.readouterr().err

@@ -115,7 +115,9 @@ def test_keys_are_trusted_wherever_the_cache_is() -> None:
 @pytest.mark.parametrize(
     ("said", "keys"),
     [
-        ("", ()),
+        ("anybody", ()),
+        ("", ("c.pem",)),
+        (" \n", ("c.pem",)),
         ("a.pem:keys/b.pub", ("a.pem", "keys/b.pub")),
         ("untrusted comment: minisign: a key\nRWx\n:b.pem", ("RWx", "b.pem")),
         ("-----BEGIN PUBLIC KEY-----\nx\n-----END", ("-----BEGIN PUBLIC KEY-----\nx\n-----END",)),

@@ -42,6 +42,14 @@ def test_what_is_kept_is_all_that_the_rest_reads(bad: str, outputs: str, kept: l
     assert outputs_before(detector, [bad]) == kept
 
 
+def test_what_branches_read_from_outside_is_kept_too() -> None:
+    made = model(("body", "x", "feat"), ("head", "feat", "cond"), outputs="y")
+    branch = helper.make_graph([helper.make_node("Op", ["feat"], ["out"])], "b", [], [])
+    made.graph.node.append(helper.make_node("If", ["cond"], ["y"], name="if", then_branch=branch))
+
+    assert outputs_before(made, ["if"]) == ["cond", "feat"]
+
+
 def test_where_nothing_stands_before_it_nothing_can_be_kept() -> None:
     assert outputs_before(model(("all", "x", "a"), ("y", "a", "y"), outputs="y"), ["all"]) == []
 

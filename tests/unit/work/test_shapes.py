@@ -63,6 +63,23 @@ def with_heavy_weights() -> ModelProto:
     return helper.make_model(helper.make_graph(nodes, "g", [x], [y], weights))
 
 
+def test_a_large_table_of_sizes_is_still_read() -> None:
+    """Shapes may be computed from whole numbers, however many there are."""
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [4])
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
+    tables = [
+        numpy_helper.from_array(np.full(1 << 14, 2), "table"),
+        numpy_helper.from_array(np.array([0, 1]), "at"),
+    ]
+    nodes = [
+        helper.make_node("Gather", ["table", "at"], ["to"]),
+        helper.make_node("Reshape", ["x", "to"], ["y"]),
+    ]
+    made = helper.make_model(helper.make_graph(nodes, "g", [x], [y], tables))
+
+    assert shape_of(infer(made).graph.output[0]) == (2, 2)
+
+
 def test_shapes_are_the_same_without_heavy_weights(monkeypatch: pytest.MonkeyPatch) -> None:
     model = with_heavy_weights()
     light = infer(model)
