@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 
-AGAIN_S = 0.25
+AGAIN_S, SOON_S = 0.25, 0.001
 
 _forking: list[bool] = []
 """An entry for each fork that is going on."""
@@ -28,6 +28,7 @@ def deadline(seconds: float) -> Iterator[None]:
     def ring(*_: object) -> None:
         if not _forking:
             raise Late
+        signal.setitimer(signal.ITIMER_REAL, SOON_S, AGAIN_S)  # right after the fork
 
     _watch_forks()
     before = signal.signal(signal.SIGALRM, ring)
@@ -36,8 +37,14 @@ def deadline(seconds: float) -> Iterator[None]:
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        armed = True
+        while armed:
+            try:
+                signal.setitimer(signal.ITIMER_REAL, 0)
+                signal.signal(signal.SIGALRM, before)
+                armed = False
+            except Late:  # it struck on the way; what it was for has ended
+                continue
 
 
 def fork() -> int:

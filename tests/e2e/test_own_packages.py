@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from pathlib import Path
 
@@ -146,7 +147,7 @@ def test_a_mistake_in_a_source_is_told_with_the_compilers_lines(fresh: SdkRepo):
     assert "recipes/own.yaml:" in told
     assert "make failed with exit code 2" in told
     assert "src/ops/MyAdd.cpp:7" in told
-    assert "expected ';'" in told
+    assert re.search("expected .;.", told)  # quotes are the locale's
     assert "HEXAGON_SDK_ROOT=" in told
     assert "make -C package/MyAddOpPackage htp_x86" in " ".join(told.split())
 
