@@ -118,7 +118,7 @@ docs: .venv-docs/ready
 bench: .venv/dev.ready
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python bench/noop.py
 
-# all that docs/performance.md tells, on a machine that does nothing else; half an hour
+# all that docs/performance.md tells, on a machine that does nothing else; a quarter of an hour
 performance: .venv/dev.ready
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python bench/performance.py
 

@@ -3,7 +3,7 @@
     python bench/performance.py [noop cold restore growth] [--quick]
     python bench/performance.py --page          # only the page, of docs/performance.json
 
-Half an hour on two cores that do nothing else. Figures of parts that are not named stay as they
+A quarter of an hour on two cores that do nothing else. Figures of parts that are not named stay as they
 are. --quick measures small sizes once: whether the programs work, and nothing that should be kept.
 """
 
