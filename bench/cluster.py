@@ -1,11 +1,14 @@
 """How long a part of the zoo takes on clusters of one worker and two, and on this machine alone.
 
-    python bench/cluster.py [--models 2] [--rounds 3] [NAME …]
+    python bench/cluster.py [--models 2] [--rounds 3] [--pin] [NAME …]
 
 Each round builds the same recipes cold, in a folder and a store of its own, four times: on one and
 on two workers of a Dask scheduler (one thread each), with `doit -n 1` and with `doit -n 2`. Prints
 medians and ratios, and ends with an error when one build's bytes differ from another's. Sources are
 fetched once before, into a remote cache that is a folder: what is measured is work, not a network.
+
+A compile and the emulator have threads of their own, so one worker takes more than one core. With
+--pin each worker has one, as if it were a machine, and this machine alone is left out.
 """
 
 from __future__ import annotations
@@ -31,7 +34,7 @@ MODELS = ("silero-vad", "magika", "dnsmos", "speech-embedding")
 
 
 @contextmanager
-def cluster(folder: Path, workers: int) -> Iterator[str]:
+def cluster(folder: Path, workers: int, *, pin: bool) -> Iterator[str]:
     """A scheduler with that many workers of one thread; its address as an executor."""
     folder.mkdir()
     file = folder / "scheduler.json"
@@ -43,7 +46,8 @@ def cluster(folder: Path, workers: int) -> Iterator[str]:
             own = ["--name", f"w{number}", "--local-directory", str(folder / f"w{number}")]
             words = ["worker", "--scheduler-file", str(file), "--nthreads", "1", "--no-nanny"]
             log = folder / f"w{number}.log"
-            running.append(_started(log, [*words, "--no-dashboard", "--memory-limit", "0", *own]))
+            words += ["--no-dashboard", "--memory-limit", "0", *own]
+            running.append(_started(log, words, core=number if pin else None))
         for number in range(workers):
             _wait_for(folder / f"w{number}.log", "Registered to")
         yield f"dask://{file}"
@@ -53,10 +57,12 @@ def cluster(folder: Path, workers: int) -> Iterator[str]:
             process.wait()
 
 
-def _started(log: Path, words: list[str]) -> subprocess.Popen[bytes]:
+def _started(log: Path, words: list[str], core: int | None = None) -> subprocess.Popen[bytes]:
     env = {**os.environ, "PYTHONPATH": str(REPO)}
+    pinned = [] if core is None else ["taskset", "--cpu-list", str(core)]
     with log.open("wb") as out:
-        return subprocess.Popen([str(BIN / "dask"), *words], env=env, stdout=out, stderr=out)
+        command = [*pinned, str(BIN / "dask"), *words]
+        return subprocess.Popen(command, env=env, stdout=out, stderr=out)
 
 
 def _wait_for(file: Path, text: str) -> None:
@@ -124,23 +130,24 @@ def main() -> None:
     parser.add_argument("names", nargs="*", help="models of the zoo")
     parser.add_argument("--models", type=int, default=2, help="how many of the usual ones")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--pin", action="store_true", help="a core for each worker")
     args = parser.parse_args()
     names = args.names or list(MODELS[: args.models])
     with tempfile.TemporaryDirectory() as top:
-        _measure(Part(Path(top), names), Path(top), args.rounds)
+        _measure(Part(Path(top), names), Path(top), args.rounds, pin=args.pin)
 
 
-def _measure(part: Part, top: Path, rounds: int) -> None:
+def _measure(part: Part, top: Path, rounds: int, *, pin: bool) -> None:
     part.build("", 2, fetch=True)
     times: dict[str, list[float]] = {}
     digests = set()
     for number in range(rounds):
         for workers in (1, 2):
-            with cluster(top / f"cluster-{number}-{workers}", workers) as executor:
+            with cluster(top / f"cluster-{number}-{workers}", workers, pin=pin) as executor:
                 seconds, digest = part.build(executor, None)
             times.setdefault(f"{workers} workers", []).append(seconds)
             digests.add(digest)
-        for threads in (1, 2):
+        for threads in () if pin else (1, 2):
             seconds, digest = part.build("", threads)
             times.setdefault(f"doit -n {threads}", []).append(seconds)
             digests.add(digest)
@@ -149,7 +156,8 @@ def _measure(part: Part, top: Path, rounds: int) -> None:
     for name, median in medians.items():
         print(f"  {name:<10} {median:7.1f} s   each: {', '.join(f'{s:.1f}' for s in times[name])}")
     print(f"  2 workers / 1 worker: {medians['2 workers'] / medians['1 workers']:.2f}")
-    print(f"  doit -n 2 / -n 1:     {medians['doit -n 2'] / medians['doit -n 1']:.2f}")
+    if not pin:
+        print(f"  doit -n 2 / -n 1:     {medians['doit -n 2'] / medians['doit -n 1']:.2f}")
     print(f"  the same bytes each time: {'yes' if len(digests) == 1 else 'NO'}")
     if len(digests) != 1:
         sys.exit(1)

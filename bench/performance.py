@@ -3,8 +3,9 @@
     python bench/performance.py [noop cold restore growth] [--quick]
     python bench/performance.py --page          # only the page, of docs/performance.json
 
-A quarter of an hour on two cores that do nothing else. Figures of parts that are not named stay as they
-are. --quick measures small sizes once: whether the programs work, and nothing that should be kept.
+A quarter of an hour on two cores that do nothing else. Figures of parts that are not named stay
+as they are. --quick measures small sizes once: whether the programs work, and nothing that should
+be kept.
 """
 
 from __future__ import annotations
