@@ -176,7 +176,7 @@ def rows(top: Path, kinds: Sequence[Kind], rounds: int, at_once: int) -> Iterato
         ours, steps, compiles = medians(turns)
         count = kind.count * len(CHIPS)
         yield Row(PART, kind.what, count, ours, theirs=steps, against=STEPS, limit=kind.limit)
-        yield Row(PART, kind.what, count, ours, theirs=compiles, against=COMPILES)
+        yield Row(PART, kind.what, count, ours, theirs=compiles, against=COMPILES, limit=kind.limit)
 
 
 def main() -> None:
