@@ -27,6 +27,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from qnnbuild.engine.freed_memory import keep_freed
 from qnnbuild.work import press
 from qnnbuild.work.run import Run, WorkError
 
@@ -193,6 +194,7 @@ def _python(request: Request) -> int:
         outputs={name: Path("out", name) for name in request["outputs"]},
     )
     said: dict[str, Any] = {}
+    keep_freed(run.inputs.values())
     try:
         work(run)
     except WorkError as error:

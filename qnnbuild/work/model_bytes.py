@@ -10,6 +10,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import onnx
 import onnx.external_data_helper
+from google.protobuf.message import Message
 from onnx import ModelProto, TensorProto, numpy_helper
 
 from qnnbuild.work.onnx_files import piece_of, side_pieces
@@ -80,10 +81,37 @@ def stored_bytes(model: ModelProto) -> int:
         return outside + inside
     if inside < HEAVY:
         return outside + int(model.ByteSize())
-    light = ModelProto()
-    light.CopyFrom(model)
-    heavy = take_weights(light)
-    return outside + sum(len(data) for data in heavy.values()) + int(light.ByteSize())
+    heavy, light = _without_heavy_weights(model)
+    return outside + heavy + int(light.ByteSize())
+
+
+def _without_heavy_weights(model: ModelProto) -> tuple[int, ModelProto]:
+    """How many bytes heavy weights are, and a copy of all else; the weights are never copied."""
+    light, heavy = ModelProto(), 0
+    for field, value in model.ListFields():
+        if field.name != "graph":
+            _copy_field(light, field.name, value)
+    for field, value in model.graph.ListFields():
+        if field.name != "initializer":
+            _copy_field(light.graph, field.name, value)
+    for tensor in model.graph.initializer:
+        copy = light.graph.initializer.add()
+        if size := _heavy_bytes(tensor):
+            heavy += size
+            copy.name, copy.data_type = tensor.name, tensor.data_type
+            copy.dims.extend(tensor.dims)
+        else:
+            copy.CopyFrom(tensor)
+    return heavy, light
+
+
+def _copy_field(to: Message, name: str, value: Any) -> None:
+    if isinstance(value, Message):
+        getattr(to, name).CopyFrom(value)
+    elif isinstance(value, str | bytes | int | float):
+        setattr(to, name, value)
+    else:
+        getattr(to, name).MergeFrom(value)
 
 
 def take_weights(model: ModelProto) -> dict[int, bytes]:
@@ -94,11 +122,18 @@ def take_weights(model: ModelProto) -> dict[int, bytes]:
     """
     taken = {}
     for place, tensor in enumerate(model.graph.initializer):
-        # whole numbers may be what a shape is computed from
-        if tensor.data_type in FLOATS and len(tensor.raw_data) >= HEAVY:
+        if _heavy_bytes(tensor):
             taken[place] = tensor.raw_data
             tensor.ClearField("raw_data")
     return taken
+
+
+def _heavy_bytes(tensor: TensorProto) -> int:
+    """How large the data are; 0 for what is no heavy weight."""
+    if tensor.data_type not in FLOATS:  # whole numbers may be what a shape is computed from
+        return 0
+    size = len(tensor.raw_data)
+    return size if size >= HEAVY else 0
 
 
 def give_weights(model: ModelProto, taken: Mapping[int, bytes]) -> None:

@@ -8,7 +8,7 @@ import onnx
 import pytest
 
 from qnnbuild.digest import digest_file
-from qnnbuild.engine.inputs import SMALL, side_files
+from qnnbuild.engine.inputs import FEW, side_files
 from tests.models import scale_bytes, scale_model, write_with_side_file
 from tests.unit.engine.sources import onnx_at, refused, staged, tree
 
@@ -147,9 +147,9 @@ def test_side_files_of_a_file_that_was_edited_meanwhile_are_not_kept(inputs, rep
     assert inputs.records.side_files(before) is None
 
 
-@pytest.mark.parametrize("small", [0, SMALL])
-def test_side_files_of_inner_graphs_are_found(tmp_path, monkeypatch, small):
-    monkeypatch.setattr("qnnbuild.engine.inputs.SMALL", small)
+@pytest.mark.parametrize("few", [0, FEW])
+def test_side_files_of_inner_graphs_are_found(tmp_path, monkeypatch, few):
+    monkeypatch.setattr("qnnbuild.engine.inputs.FEW", few)
     inner = onnx.ModelProto.FromString(naming("inner.data")).graph
     listed = onnx.ModelProto.FromString(naming("list.data")).graph
     model = scale_model()

@@ -79,8 +79,14 @@ def heavy_model() -> onnx.ModelProto:
 
 def test_the_size_of_a_model_with_heavy_weights_is_right_but_for_framing() -> None:
     model = heavy_model()
+    model.metadata_props.add(key="made by", value="a test")
+    model.functions.add(name="Twice", domain="test", input=["x"], output=["y"])
+    model.graph.doc_string = "some words"
+    model.graph.value_info.add(name="inner")
+    before = model.SerializeToString(deterministic=True)
 
     assert 0 <= model.ByteSize() - stored_bytes(model) <= 8
+    assert model.SerializeToString(deterministic=True) == before
 
 
 def test_weights_that_were_taken_out_are_given_back() -> None:
