@@ -28,4 +28,4 @@ def keep_freed(folders: Iterable[Path]) -> None:
     libc = ctypes.CDLL(None)
     if hasattr(libc, "mallopt"):  # musl has none
         libc.mallopt(M_MMAP_MAX, 0)
-        libc.mallopt(M_TRIM_THRESHOLD, (1 << 31) - 1)
+        libc.mallopt(M_TRIM_THRESHOLD, -1)  # none

@@ -36,6 +36,15 @@ SOCKET, BASE, PROGRAM, INTERPRETER, PACKAGES = 50, 51, 52, 53, 54
 
 NEEDED = ("onnxruntime", "onnxruntime_qnn", "numpy")
 PROVIDER = "QNNExecutionProvider"
+TUNABLES = ":".join(
+    f"glibc.malloc.{name}={value}"
+    for name, value in (
+        ("perturb", 165),
+        ("tcache_count", 0),
+        ("mmap_max", 0),
+        ("trim_threshold", 1 << 40),
+    )
+)
 ENV = {
     "LANG": "C.UTF-8",
     "OPENBLAS_NUM_THREADS": "1",
@@ -44,7 +53,7 @@ ENV = {
     "PYTHONDONTWRITEBYTECODE": "1",
     "PYTHONHASHSEED": "0",
     "PYTHONHOME": f"/proc/self/fd/{BASE}",
-    "GLIBC_TUNABLES": "glibc.malloc.perturb=165:glibc.malloc.tcache_count=0",
+    "GLIBC_TUNABLES": TUNABLES,
 }
 ARGV = ["python", "-S", "-P", f"/proc/self/fd/{PROGRAM}"]
 REHEARSALS = 20
