@@ -17,6 +17,7 @@ from pathlib import Path
 from qnnbuild.actions.plan import Plan
 from qnnbuild.cluster.opening import executor_of
 from qnnbuild.digest import Json
+from qnnbuild.engine.ahead import make_ready
 from qnnbuild.engine.builder import Builder
 from qnnbuild.engine.folder import ENDS, BuildFolder
 from qnnbuild.engine.guard import guarded
@@ -169,8 +170,12 @@ class Live:
         self._run_log = RunLog(session.root)
         self.state = self.builder.state
         self.paths = self.builder.paths
-        self.expect = self.builder.room.expect
         self.seconds = self.builder.records.seconds
+
+    def expect(self, names: Collection[str]) -> None:
+        """Hear of all that the build is about to look at."""
+        self.builder.room.expect(names)
+        make_ready(self.builder, names)
 
     @property
     def plan(self) -> Plan:

@@ -7,6 +7,7 @@ import importlib.metadata
 import platform
 import re
 import sys
+import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
@@ -40,6 +41,8 @@ class Identity:
         self.stats = stats
         self.sdks = sdks or Sdks({}, Path(), stats)
         self._found: dict[str, str] = {}
+        self._lock = threading.Lock()
+        self._locks: dict[str, threading.Lock] = {}
         self._closure = Closure(stats, remembered)
         self._modules: dict[str, dict[str, Path]] = {}
         self._listed: dict[str, list[Listed]] = {}
@@ -61,19 +64,23 @@ class Identity:
             raise ToolError.of(problems) from error
 
     def measure(self, name: str) -> str:
-        found = self._found.get(name)
-        if found is None:
-            kind, _, rest = name.partition(":")
-            kinds = {
-                "package": self._package,
-                "packages": self._packages,
-                "code": self._code,
-                "python": self._python,
-                "host": self._host,
-                "qairt": self.sdks.measure,
-            }
-            found = self._found[name] = kinds[kind](rest)
-        return found
+        """Safe between threads for packages, each of which is read once all the same."""
+        with self._lock:
+            lock = self._locks.setdefault(name, threading.Lock())
+        with lock:
+            found = self._found.get(name)
+            if found is None:
+                kind, _, rest = name.partition(":")
+                kinds = {
+                    "package": self._package,
+                    "packages": self._packages,
+                    "code": self._code,
+                    "python": self._python,
+                    "host": self._host,
+                    "qairt": self.sdks.measure,
+                }
+                found = self._found[name] = kinds[kind](rest)
+            return found
 
     def _package(self, name: str) -> str:
         try:

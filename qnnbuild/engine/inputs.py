@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from qnnbuild.actions.action import Action, SampleFiles, SourceFiles, SourceOnnx
 from qnnbuild.actions.record import Tree
-from qnnbuild.digest import Digest, digest_bytes, digest_file
+from qnnbuild.digest import Digest, digest_file
 from qnnbuild.engine.input_sizes import check_size
 from qnnbuild.engine.records import Records
 from qnnbuild.engine.sample_files import followed
@@ -21,6 +21,7 @@ from qnnbuild.engine.store import Gone, Store, copy_file
 from qnnbuild.engine.trust import TRUSTED, Trust
 from qnnbuild.errors import RecipeError, Span, StoreError, did_you_mean
 from qnnbuild.formats.format_error import FormatError
+from qnnbuild.formats.mapped import mapped
 from qnnbuild.formats.onnx_file import read_onnx
 from qnnbuild.formats.onnx_parts import count_parts
 from qnnbuild.text.letters import all_told, skeleton
@@ -132,8 +133,9 @@ class Inputs:
         names = self.records.side_files(digest)
         if names is None:
             _check_parts(path, os.path.relpath(path, self.root), at)
-            names, read = side_files(path)
-            if read == digest:  # otherwise it was edited since: staging will find that out
+            names = side_files(path)
+            # otherwise it was edited since: staging will find that out
+            if self.stats.digest(path) == digest:
                 self.records.keep_side_files(digest, names)
         return names
 
@@ -245,17 +247,16 @@ def stage_artifacts(store: Store, tree: Tree, to: Path) -> None:
             raise Changed from gone
 
 
-def side_files(path: Path) -> tuple[tuple[str, ...], Digest]:
-    """The external data that an ONNX file names, each once, and the digest of what was read.
+def side_files(path: Path) -> tuple[str, ...]:
+    """The external data that an ONNX file names, each once.
 
     A file that is not a whole ONNX file names none.
     """
-    data = path.read_bytes()
-    view = memoryview(data)
     with suppress(FormatError):  # onnx takes some that this reader refuses
+        view = mapped(path)
         if sum(count_parts(view).values()) < FEW:
-            return tuple(side.name for side in read_onnx(view).side_files), digest_bytes(data)
-    return _side_files_by_onnx(data), digest_bytes(data)
+            return tuple(side.name for side in read_onnx(view).side_files)
+    return _side_files_by_onnx(path.read_bytes())
 
 
 def _side_files_by_onnx(data: bytes) -> tuple[str, ...]:

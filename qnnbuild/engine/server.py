@@ -28,12 +28,19 @@ from pathlib import Path
 from typing import Any
 
 from qnnbuild.engine.freed_memory import keep_freed
+from qnnbuild.engine.presses import Presses
 from qnnbuild.work import press
 from qnnbuild.work.run import Run, WorkError
 
 ADDR_NO_RANDOMIZE, ASK = 0x0040000, 0xFFFFFFFF  # <sys/personality.h>
 PR_SET_CHILD_SUBREAPER = 36  # <sys/prctl.h>
 PR_SET_PDEATHSIG = 1
+PRESS = b"press"
+"""What the mould tells the keeper when compiles are to come."""
+
+SESSIONS = "qnnbuild.work.ort_session"
+"""Who imports this will ask a press."""
+
 NAME = 1024
 """Bytes of a module's name; a longer one is none that could be imported before."""
 
@@ -63,7 +70,7 @@ def main(descriptor: int) -> None:
         theirs.close()
         keeper_end.close()
         os.set_inheritable(press_end.fileno(), True)  # a program, too, may ask the press
-        _mould(mould_end, first["warm"], press_end.fileno())
+        _mould(mould_end, first, press_end.fileno())
     mould_end.close()
     press_end.close()
     Keeper(builds, keeper_end, mould, presses).serve()
@@ -89,17 +96,21 @@ def _function(entry: str) -> Any:
 # --- the mould ------------------------------------------------------------------------------
 
 
-def _mould(keeper: socket.socket, warm: str, pressed: int) -> None:
+def _mould(keeper: socket.socket, first: Request, pressed: int) -> None:
     libc = ctypes.CDLL(None)
     libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     keeper_pid = os.getppid()
     try:
-        load = _function(warm) if warm else None
+        load = _function(first["warm"]) if first["warm"] else None
     except BaseException:  # noqa: BLE001 - whatever it was, the build tells it
         keeper.send(traceback.format_exc().encode()[-8000:])
         os._exit(1)
     keeper.send(b"warm")
+    soon = list(first["soon"]) if load is not None else []
     while True:
+        if soon and not select.select([keeper], [], [], 0)[0]:
+            _load_ahead(keeper, load, soon.pop(0))
+            continue
         module, descriptors, _, _ = socket.recv_fds(keeper, NAME, 1)
         if not descriptors:
             os._exit(0)
@@ -113,6 +124,14 @@ def _mould(keeper: socket.socket, warm: str, pressed: int) -> None:
                 _between(keeper, keeper_pid, descriptors[0], pressed)
             os.waitpid(between, 0)
         os.close(descriptors[0])
+
+
+def _load_ahead(keeper: socket.socket, load: Any, module: str) -> None:
+    """While nobody asks for a child: the first that calls it need not wait then."""
+    with suppress(Exception):  # the child does it again, and has a log to tell it
+        load(module)
+    if SESSIONS in sys.modules:
+        keeper.send(PRESS)
 
 
 def _between(keeper: socket.socket, keeper_pid: int, descriptor: int, pressed: int) -> None:
@@ -214,24 +233,6 @@ def _python(request: Request) -> int:
 # --- the keeper -----------------------------------------------------------------------------
 
 
-class Presses:
-    """One press after the other on one socket: what waits in it is the next one's, and not lost."""
-
-    MOST = 8  # one that dies of what it is asked would be started for ever
-
-    def __init__(self, connection: socket.socket) -> None:
-        self.connection = connection
-        self.left = self.MOST
-        self.pid = 0
-        self.next()
-
-    def next(self) -> None:
-        self.left -= 1
-        self.pid = press.start(self.connection.fileno()) if self.left >= 0 else 0
-        if not self.pid:
-            self.connection.close()  # whoever asks is told so
-
-
 @dataclass
 class Going:
     number: int
@@ -262,19 +263,29 @@ class Keeper:
             signal.signal(number, signal.SIG_IGN)
         signal.signal(signal.SIGTERM, lambda *_: self.end())
         while True:
-            listening = [self.builds.fileno(), wakeup_read]
+            listening = [self.builds.fileno(), wakeup_read, self.mould.fileno()]
+            listening += self.presses.listening
             ready, _, _ = select.select(listening, [], [], self._patience())
             if wakeup_read in ready:
                 os.read(wakeup_read, 4096)
             self._reap()
             self._end_orphans()
             self._enforce_deadlines()
+            if self.mould.fileno() in ready:
+                self._hear_mould()
+            if {*self.presses.listening} & {*ready}:
+                self.presses.ready()
             if self.builds.fileno() in ready:
                 self._read()
 
     def _answer_first(self) -> None:
         said = self.mould.recv(9000)
         self._send({"ready": said == b"warm", "why": said.decode(errors="replace")})
+
+    def _hear_mould(self) -> None:
+        with suppress(ConnectionError):  # its end is told by a signal as well
+            if self.mould.recv(NAME) == PRESS:
+                self.presses.ready()
 
     def _read(self) -> None:
         try:
@@ -339,7 +350,7 @@ class Keeper:
         if pid == self.mould_pid:
             self.end()
         if pid == self.presses.pid:
-            self.presses.next()
+            self.presses.lost()
 
     def _end_orphans(self) -> None:
         """What actions left running in sessions of their own. Whose it is nobody knows: so only

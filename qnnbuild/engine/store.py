@@ -14,6 +14,7 @@ from typing import IO, Any
 from uuid import uuid4
 
 from qnnbuild.digest import Digest, digest_bytes, digest_file
+from qnnbuild.engine.signature import Signature
 from qnnbuild.engine.stats import Stats
 from qnnbuild.errors import StoreError
 
@@ -35,6 +36,7 @@ class Store:
         """With `only_look` nothing is made: who asks what a build would do needs no store."""
         self.root = root
         self.stats = stats
+        self._added: dict[Digest, Signature] = {}  # by this process
         if only_look:
             return
         for name in ("artifacts", "logs", "tmp", "locks", "envs", "builds"):
@@ -51,6 +53,12 @@ class Store:
     def exists(self) -> bool:
         """Whether anybody has built here."""
         return (self.root / "locks").is_dir()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was ever made here, or all of it was collected."""
+        artifacts = self.root / "artifacts"
+        return not artifacts.is_dir() or not any(os.scandir(artifacts))
 
     def path(self, digest: Digest) -> Path:
         return self.root / "artifacts" / digest[:2] / digest
@@ -83,6 +91,8 @@ class Store:
         path.parent.mkdir(exist_ok=True)
         _move_and_sync(file, path)
         self.stats.know(path, digest)
+        if (signature := self.stats.signature(path)) is not None:
+            self._added[digest] = signature
         return digest, size
 
     def _touch(self, path: Path, digest: Digest) -> bool:
@@ -131,10 +141,15 @@ class Store:
         """A private copy that its owner may write to.
 
         Raises Gone when there is no such artifact. What is copied is read: a disk changes bytes
-        without a time stamp, and an artifact whose bytes are others is dropped.
+        without a time stamp, and an artifact whose bytes are others is dropped. What this process
+        itself has added is still in memory, and was read a moment ago.
         """
         path = self.path(digest)
         try:
+            added = self._added.get(digest)
+            if added is not None and added == self.stats.signature(path):
+                copy_file(path, to)
+                return
             found = copy_and_digest(path, to)
         except FileNotFoundError as error:
             raise Gone(f"{path} is gone") from error

@@ -140,6 +140,7 @@ class Workers:
         self._lock = threading.Lock()
         self._cancelled = False
         self._numbers = iter(range(1, 1 << 62))
+        self._begun: socket.socket | None = None  # the wire to a server that nobody asked yet
         self._connection: Connection | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._listener: threading.Thread | None = None
@@ -194,10 +195,9 @@ class Workers:
     def cancel(self) -> None:
         """End everything that runs, for good. Callable from a signal handler: it takes no lock."""
         self._cancelled = True
-        self._end_server()
+        self._end_server(self._process)
 
-    def _end_server(self) -> None:
-        process = self._process
+    def _end_server(self, process: subprocess.Popen[bytes] | None) -> None:
         if process is not None:
             process.terminate()  # it takes along what it started
 
@@ -205,6 +205,10 @@ class Workers:
         """End the server, and with it everything that still runs."""
         with self._lock:
             process, self._process = self._process, None
+            if self._begun is not None:
+                self._begun.close()
+                self._begun = None
+                self._end_server(process)
             if self._connection is not None:
                 with suppress(OSError):  # it died just now
                     self._connection.socket.shutdown(socket.SHUT_RDWR)
@@ -213,11 +217,13 @@ class Workers:
         if process is not None:
             process.wait()
 
-    def _started(self) -> Connection:
-        if self._connection is not None:
-            return self._connection
-        if self._process is not None:
-            self._process.wait()  # it has died; what is left of it is its exit code
+    def begin(self, soon: Sequence[str]) -> None:
+        """Start the server and do not wait; it loads the modules `soon` while it has no work."""
+        with self._lock:
+            if self._process is None:
+                self._begun = self._launched(soon)
+
+    def _launched(self, soon: Sequence[str] = ()) -> socket.socket:
         ours, theirs = socket.socketpair()
         package_root = str(Path(__file__).resolve().parents[2])
         with theirs:
@@ -231,8 +237,21 @@ class Workers:
                 start_new_session=True,  # a terminal's Ctrl-C goes to the build, which decides
             )
         if self._cancelled:  # while there was no process yet to be ended
-            self._end_server()
-        ours.sendall(json.dumps({"path": self.path, "warm": self.warm}).encode() + b"\n")
+            self._end_server(self._process)
+        first = {"path": self.path, "warm": self.warm, "soon": list(soon)}
+        with suppress(BrokenPipeError):  # it has died: there is no answer, which is told then
+            ours.sendall(json.dumps(first).encode() + b"\n")
+        return ours
+
+    def _started(self) -> Connection:
+        if self._connection is not None:
+            return self._connection
+        ours, self._begun = self._begun, None
+        if ours is None:
+            if self._process is not None:
+                self._process.wait()  # it has died; what is left of it is its exit code
+            ours = self._launched()
+        assert self._process is not None, "it was launched, whoever did it"
         answers = ours.makefile("rb")
         try:
             first = _answer(answers.readline())

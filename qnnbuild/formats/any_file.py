@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mmap
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from qnnbuild.formats.context_binary import ContextFacts, may_be_context_binary,
 from qnnbuild.formats.ctx_onnx import CtxOnnxFacts, as_ctx_onnx
 from qnnbuild.formats.dlc import DlcFacts, read_dlc
 from qnnbuild.formats.format_error import FormatError
+from qnnbuild.formats.mapped import mapped
 from qnnbuild.formats.onnx_file import OnnxFacts, may_be_onnx
 from qnnbuild.formats.op_trace import OpTraceFacts, read_op_trace
 from qnnbuild.formats.profile_csv import ProfileFacts, is_profile, read_profile
@@ -60,12 +60,7 @@ def read_any(path: Path) -> FileFacts:
     """Raises FormatError for a file that is not known or not whole, OSError as reading does."""
     if path.is_dir():
         raise FormatError("a folder, not a file")
-    with path.open("rb") as file:
-        if path.stat().st_size == 0:
-            raise FormatError("empty")
-        # Left to the collector: closing raises as long as a traceback holds a part of it.
-        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    return read_bytes(memoryview(mapped))
+    return read_bytes(mapped(path))
 
 
 def read_bytes(data: memoryview) -> FileFacts:

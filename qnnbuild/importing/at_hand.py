@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import mmap
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from qnnbuild.formats.format_error import FormatError
+from qnnbuild.formats.mapped import mapped
 from qnnbuild.formats.onnx_file import read_onnx
 from qnnbuild.importing.carried import Place
 from qnnbuild.importing.described import braces_doubled
@@ -45,7 +45,7 @@ class Folder:
         if found is None:
             return None
         try:
-            facts = read_onnx(_mapped(found))
+            facts = read_onnx(mapped(found))
         except FormatError:
             return None
         return {one.name: one.shape for one in facts.inputs}
@@ -55,11 +55,3 @@ class Folder:
             return None
         found = Path(os.path.normpath(self.scripts / path))
         return found if found.is_file() else None
-
-
-def _mapped(path: Path) -> memoryview:
-    """Of a file of any size no more comes into memory than is looked at."""
-    with path.open("rb") as file:
-        if not os.fstat(file.fileno()).st_size:
-            raise FormatError("empty")
-        return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))

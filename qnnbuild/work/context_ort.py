@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import mmap
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 import onnx
 
 from qnnbuild.formats.ctx_onnx import CtxOnnxFacts
+from qnnbuild.formats.mapped import mapped
 from qnnbuild.formats.onnx_file import NodeFacts, OnnxFacts, read_model
 from qnnbuild.work.context_facts import chip_facts, cpu_facts, file_facts, maker_facts, write_facts
 from qnnbuild.work.multiply_adds import multiply_adds, share_of
@@ -110,9 +110,7 @@ def fallback(params: Mapping[str, Any]) -> dict[str, str]:
 
 
 def prepared_facts(path: Path) -> tuple[OnnxFacts, tuple[NodeFacts, ...]]:
-    with path.open("rb") as file:
-        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    return read_model(memoryview(mapped))
+    return read_model(mapped(path))
 
 
 def load_again(folder: Path, ctx_name: str, params: Mapping[str, Any]) -> None:

@@ -8,6 +8,8 @@ import numpy as np
 import onnx
 from onnx import numpy_helper
 
+from qnnbuild.formats.mapped import mapped
+from qnnbuild.formats.onnx_file import read_model
 from qnnbuild.work.run import Run, WorkError
 
 QUANTIZERS = ("QuantizeLinear", "DequantizeLinear")
@@ -15,17 +17,18 @@ QUANTIZERS = ("QuantizeLinear", "DequantizeLinear")
 
 def convert(run: Run) -> None:
     """Input "model" → output "model". `params`: {quantized: the recipe says precision: qdq}."""
-    model = onnx.load(str(run.inputs["model"] / "model.onnx"), load_external_data=False)
-    quantizers = [node for node in model.graph.node if node.op_type in QUANTIZERS]
+    path = run.inputs["model"] / "model.onnx"
+    _, nodes = read_model(mapped(path))
+    quantizers = sum(node.op in QUANTIZERS for node in nodes)
     if run.params["quantized"]:
         _check_quantized(quantizers)
-        for wrong in _bad_scales(model):
+        for wrong in _bad_scales(onnx.load(str(path), load_external_data=False)):
             raise wrong
     elif quantizers:
         raise WorkError(
             "the model is quantized already",
             place="precision",
-            facts=[("it has", f"{len(quantizers)} QuantizeLinear or DequantizeLinear")],
+            facts=[("it has", f"{quantizers} QuantizeLinear or DequantizeLinear")],
             hint="precision: qdq",
         )
     for path in sorted(run.inputs["model"].rglob("*")):
@@ -35,7 +38,7 @@ def convert(run: Run) -> None:
             path.rename(target)
 
 
-def _check_quantized(quantizers: list[onnx.NodeProto]) -> None:
+def _check_quantized(quantizers: int) -> None:
     if not quantizers:
         raise WorkError(
             "precision is qdq, but the model is not quantized",

@@ -7,11 +7,11 @@ a float model and one quantized to w8a16).
 
 from __future__ import annotations
 
-import mmap
 import sys
 from pathlib import Path
 
 from qnnbuild.formats.format_error import FormatError
+from qnnbuild.formats.mapped import mapped
 from qnnbuild.formats.onnx_file import read_model
 from qnnbuild.formats.tensor import GraphFacts
 from qnnbuild.work.dlc_files import graph_in, same_bytes
@@ -68,9 +68,7 @@ def _failure(graph: str, outcome: Outcome) -> WorkError:
 
 def _borders(path: Path) -> tuple[set[str], set[str]]:
     """Names of the inputs and of the outputs."""
-    with path.open("rb") as file:
-        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    facts, _ = read_model(memoryview(mapped))
+    facts, _ = read_model(mapped(path))
     return {one.name for one in facts.inputs}, {one.name for one in facts.outputs}
 
 

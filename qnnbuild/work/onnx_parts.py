@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import mmap
 from pathlib import Path
 
 from qnnbuild.formats.format_error import FormatError
+from qnnbuild.formats.mapped import mapped
 from qnnbuild.formats.onnx_parts import GRAPHS, NODES, TooMany, count_parts
 from qnnbuild.work.run import WorkError
 
@@ -22,7 +22,7 @@ def check_parts(path: Path, *, shown: str | None = None) -> None:
     What is no whole ONNX file is told by who reads it.
     """
     try:
-        count_parts(_mapped(path))
+        count_parts(mapped(path))
     except TooMany as error:
         raise WorkError(
             f"'{shown or path.name}' is no model for an NPU: {error}",
@@ -31,11 +31,3 @@ def check_parts(path: Path, *, shown: str | None = None) -> None:
         ) from None
     except FormatError:
         return
-
-
-def _mapped(path: Path) -> memoryview:
-    with path.open("rb") as file:
-        if not path.stat().st_size:
-            return memoryview(b"")
-        # left to the collector: closing raises as long as a traceback holds a part of it
-        return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))

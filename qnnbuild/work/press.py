@@ -195,7 +195,7 @@ def settle(pid: int) -> bool:
 
 
 def main() -> None:
-    """Wait for work and fork; the runtime is loaded when the first work is there to be taken."""
+    """Load the runtime, wait for work and fork. Who starts a press knows that work is to come."""
     for number in range(3, 256):
         if not SOCKET <= number < PACKAGES + len(NEEDED):
             try:
@@ -205,7 +205,6 @@ def main() -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps the watchers
     connection = socket.socket(fileno=SOCKET)
     gc.disable()  # or it would come now and then, in the middle of what must be the same each time
-    select.select([connection], [], [])
     _load()
     _rehearse()
     while True:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import mmap
 import re
 import tarfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from qnnbuild.formats.mapped import mapped
 from qnnbuild.formats.onnx_file import read_model
 from qnnbuild.work.qairt_samples import (
     Input,
@@ -106,9 +106,7 @@ def _checked(run: Run, ended: Ended) -> Mapping[str, Any]:
 
 
 def inputs_of(path: Path) -> list[Input]:
-    with path.open("rb") as file:
-        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    facts, _ = read_model(memoryview(mapped))
+    facts, _ = read_model(mapped(path))
     return [
         Input(name=one.name, dtype=one.dtype, shape=tuple(int(size) for size in one.shape))
         for one in facts.inputs

@@ -137,7 +137,7 @@ def test_side_files_of_a_file_that_was_edited_meanwhile_are_not_kept(inputs, rep
     write_with_side_file(repo)
     before = digest_file(repo / "m.onnx")
 
-    def edited(path: Path) -> tuple[tuple[str, ...], str]:
+    def edited(path: Path) -> tuple[str, ...]:
         path.write_bytes(scale_bytes())
         return side_files(path)
 
@@ -166,7 +166,11 @@ def test_side_files_of_inner_graphs_are_found(tmp_path, monkeypatch, few):
     )
     path = tmp_path / "m.onnx"
     path.write_bytes(model.SerializeToString())
-    names, digest = side_files(path)
 
-    assert sorted(names) == ["constant.data", "inner.data", "list.data", "one.data", "two.data"]
-    assert digest == digest_file(path)
+    assert sorted(side_files(path)) == [
+        "constant.data",
+        "inner.data",
+        "list.data",
+        "one.data",
+        "two.data",
+    ]
