@@ -58,7 +58,7 @@ class Store:
     def is_empty(self) -> bool:
         """Whether nothing was ever made here, or all of it was collected."""
         artifacts = self.root / "artifacts"
-        return not artifacts.is_dir() or not any(os.scandir(artifacts))
+        return not artifacts.is_dir() or not os.listdir(artifacts)
 
     def path(self, digest: Digest) -> Path:
         return self.root / "artifacts" / digest[:2] / digest

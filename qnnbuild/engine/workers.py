@@ -247,9 +247,13 @@ class Workers:
         if self._connection is not None:
             return self._connection
         ours, self._begun = self._begun, None
+        process = self._process
+        if ours is not None and process is not None and process.poll() is not None:
+            ours.close()  # it died before anybody asked; the next one may tell why
+            ours = None
         if ours is None:
-            if self._process is not None:
-                self._process.wait()  # it has died; what is left of it is its exit code
+            if process is not None:
+                process.wait()  # it has died; what is left of it is its exit code
             ours = self._launched()
         assert self._process is not None, "it was launched, whoever did it"
         answers = ours.makefile("rb")

@@ -46,3 +46,18 @@ def test_a_large_artifact_with_a_flipped_bit_is_told_and_dropped(tmp_path):
 
     assert not path.exists()
     assert not (tmp_path / "copy").exists()
+
+
+def test_what_this_process_has_just_added_is_not_digested_again(tmp_path, monkeypatch):
+    store = Store(tmp_path / "store", Stats())
+    with store.private() as folder:
+        (folder / "file").write_bytes(b"some bytes")
+        digest, _ = store.add(folder / "file")
+    other = Store(tmp_path / "store", Stats())
+    other.copy(digest, tmp_path / "by another")
+    monkeypatch.setattr("qnnbuild.engine.store.copy_and_digest", None)
+    store.copy(digest, tmp_path / "copy")
+
+    assert (tmp_path / "copy").read_bytes() == b"some bytes"
+    with pytest.raises(TypeError, match="not callable"):  # it would digest what it copies
+        other.copy(digest, tmp_path / "again")
