@@ -31,7 +31,7 @@ from qnnbuild.work.wrong_numbers import warn_of_wrong_numbers
 
 MODEL = "model.onnx"
 BASELINE = "baseline.onnx"
-"""The original as ONNX Runtime can load it, written beside its side files."""
+"""The original as ONNX Runtime can load it, written beside its side files, inputs as they were."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,11 +78,14 @@ def prepare(run: Run) -> None:
     source = run.inputs["model"]
     story = Story(own=OwnOperators.of(run))
     model = _as_runtime_loads_it(run, wishes, source, story)
-    write(model, source / BASELINE)
     sides = side_files(model)
+    original = baseline = run.outputs["baseline"] / MODEL
+    if sides or wishes.constants:  # else fixed shapes are all that the two would differ by
+        original = source / BASELINE
+        write(model, original)
     model = _fixed(wishes, model)
     borders.complete_types(model, story.own.infer)
-    write(model, run.outputs["baseline"] / "model.onnx")
+    write(model, baseline)
     model = _rewritten(run, wishes, model, source, story)
     _check_what_runs(run, wishes, model, story)
     target = run.outputs["model"]
@@ -90,12 +93,12 @@ def prepare(run: Run) -> None:
     proof = prove(
         run,
         model,
-        baseline=source / BASELINE,
-        prepared=target / "model.onnx",
+        baseline=original,
+        prepared=target / MODEL,
         unknown=story.own.known,
     )
     if _take_shapes(run, model, proof):
-        write(model, target / "model.onnx")
+        write(model, target / MODEL)
     _keep_baseline(run, proof, sides)
     _write_json(run.outputs["names"] / "names.json", dict(story.renamed))
     _write_json(run.outputs["report"] / "report.json", _report(wishes, model, story, proof))
