@@ -256,6 +256,7 @@ class Live:
         self.builder.executor.close()
         self.builder.runner.close()
         self.builder.remote.close()
+        self.builder.folder.close()
         self.builder.records.close()
         if self._lease is not None:
             self._lease.end()

@@ -15,7 +15,7 @@ from qnnbuild.actions.key import key_of, key_parts
 from qnnbuild.actions.plan import Plan
 from qnnbuild.actions.record import Record, Tree
 from qnnbuild.actions.why import changes
-from qnnbuild.digest import Digest, Json, canonical, digest_bytes
+from qnnbuild.digest import Digest, Json, digest_bytes
 from qnnbuild.engine.build_time import Cancelled
 from qnnbuild.engine.failures import Failures
 from qnnbuild.engine.folder import BuildFolder
@@ -26,7 +26,7 @@ from qnnbuild.engine.records import Records
 from qnnbuild.engine.remote_store import RemoteStore
 from qnnbuild.engine.room import Room
 from qnnbuild.engine.runner import Executor, Made, Runner, Stage
-from qnnbuild.engine.staging import PROVENANCE, stages_of
+from qnnbuild.engine.staging import PROVENANCE, provenance_of, stages_of
 from qnnbuild.engine.standing_files import paths_of
 from qnnbuild.engine.state import Current, How, NotCurrent, Outcome, Stale, State, Waits
 from qnnbuild.engine.store import Gone, Store, on_disk
@@ -166,7 +166,7 @@ class Builder:
         if isinstance(source, OutputOf):
             return self.record(source.action).outputs[source.output]
         if isinstance(source, Provenance):
-            text = self.provenance(action)
+            text = provenance_of(self, action)
             return Tree(files={PROVENANCE: (digest_bytes(text), len(text))})
         return self.inputs.tree(action, name)
 
@@ -177,42 +177,47 @@ class Builder:
             raise NotCurrent(f"{name} is not current")
         return state.record
 
-    def provenance(self, action: Action) -> bytes:
-        """Keys, tools and digests of all that `action` stands on, as canonical JSON."""
-        told: dict[str, Json] = {}
-        for needed in self.plan.upto(action.needs()):
-            record = self.record(needed.name)
-            told[needed.name] = {
-                "step": needed.step,
-                "key": record.key,
-                "tool": record.parts["tool"],
-                "inputs": record.parts["inputs"],
-                "outputs": {name: tree.digest for name, tree in record.outputs.items()},
-            }
-        return canonical(told)
-
     # --- making -----------------------------------------------------------------------------
 
     def make(self, name: str, *, force: bool = False) -> Outcome:
         """Bring `name` up to date, and what it needs that has gone. Raises what went wrong."""
         action = self.plan[name]
         with on_disk(f"{name} cannot be kept"):
-            outcome = self._make_of_one_reading(action, force=force)
+            outcome = None if force else self._standing(action)
+            outcome = outcome or self._make_of_one_reading(action, force=force)
             if action.lands is not None:
                 outcome = self._land(action, action.lands, outcome)
         self._settle(name)
         return outcome
+
+    def _standing(self, action: Action) -> Outcome | None:
+        """Of a bundle that is current by its record, so that only build/ lacks it."""
+        self._stop_here(action)
+        with self._lock:
+            state = self._record_state(action.name) if action.lands is not None else None
+        if not isinstance(state, Current):
+            return None
+        record = state.record
+        return Outcome(name=action.name, how="reused", record=record, saved_s=record.seconds)
 
     def _land(self, action: Action, lands: str, outcome: Outcome) -> Outcome:
         for _ in range(TRIES):
             tree = _only(outcome.record)
             # a remote cache may have promised what it has no longer, a disk changed a byte
             with suppress(Gone):
-                if self.remote.bring(self.folder.lacks(lands, tree)):
-                    mended = self.folder.put(lands, tree) and outcome.how == "reused"
-                    return replace(outcome, how="restored", saved_s=0.0) if mended else outcome
+                mended = self._put(lands, tree) and outcome.how == "reused"
+                return replace(outcome, how="restored", saved_s=0.0) if mended else outcome
             outcome = self._make_of_one_reading(action, force=False)
         raise StoreError(f"what {action.name} makes does not stay in the store")
+
+    def _put(self, lands: str, tree: Tree) -> bool:
+        """Whether anything had to be written. Raises Gone for what is nowhere to be had."""
+        try:
+            return self.folder.put(lands, tree)
+        except Gone:
+            if not self.remote.bring(self.folder.lacks(lands, tree)):
+                raise
+        return self.folder.put(lands, tree)
 
     def _make_of_one_reading(self, action: Action, *, force: bool) -> Outcome:
         told = StoreError(f"the sources of {action.name} change all the time while they are read")
@@ -361,6 +366,7 @@ class Builder:
         self.records.keep_stats(self.store.stats.news())
         with on_disk("the index of the bundles cannot be written"):
             self.folder.finish(self.bundles(), failures=failures, keep=self.unseen)
+            self.folder.close()
         self.executor.close()
         self.remote.finish()
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import errno
+import itertools
 import json
 import os
 import re
+import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -16,7 +18,7 @@ from qnnbuild.actions.record import Tree
 from qnnbuild.digest import Digest, Json, canonical, digest_bytes
 from qnnbuild.engine.inputs import is_inside
 from qnnbuild.engine.small_file import NotSmall, read_json, read_small
-from qnnbuild.engine.store import Store, place
+from qnnbuild.engine.store import Store, place, remove
 from qnnbuild.report.index import INDEX_VERSION, index, with_kept
 from qnnbuild.work.bundle_files import MANIFEST, STATEMENT, signatures_of
 
@@ -43,6 +45,11 @@ class BuildFolder:
     def __init__(self, root: Path, store: Store) -> None:
         self.root = root
         self.store = store
+        self._lock = threading.Lock()
+        self._held = ExitStack()
+        self._private: Path | None = None
+        self._new = itertools.count()
+        self._on_the_stores_disk: dict[Path, bool] = {}
 
     def missing(self, lands: str, tree: Tree) -> tuple[str, ...]:
         """What of `tree` is not in the folder as it should be, in words."""
@@ -67,9 +74,11 @@ class BuildFolder:
 
     def put(self, lands: str, tree: Tree) -> bool:
         """Make the folder hold `tree`; say whether anything had to be written."""
+        folder = self.root / lands
+        if self._put_new(folder, tree):
+            return True
         if not self.missing(lands, tree):
             return False
-        folder = self.root / lands
         # two builds at once would mix two bundles under one manifest
         with self.store.locked(digest_bytes(os.fsencode(os.path.abspath(folder)))):
             if not self._put_new(folder, tree):
@@ -79,27 +88,48 @@ class BuildFolder:
     def _put_new(self, folder: Path, tree: Tree) -> bool:
         """Where there is no folder yet, all of it comes at once: one rename for all files.
 
-        False when there is one, or the store is not on its disk.
+        False when there is one, or the store is not on its disk. Of two at once one is first.
         """
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        same_disk = os.stat(folder.parent).st_dev == os.stat(self.store.root).st_dev
-        if os.path.lexists(folder) or not same_disk:
+        if os.path.lexists(folder) or not self._is_on_the_stores_disk(folder.parent):
             return False
-        with self.store.private() as private:  # a kill leaves it to the next build's sweep
-            new = private / "bundle"
+        new = self._beside()
+        try:
             for name, (digest, _) in tree.files.items():
-                path = new / name
-                path.parent.mkdir(parents=True, exist_ok=True)
-                self.store.copy(digest, path)
-            try:
-                os.rename(new, folder)
-            except OSError as error:
-                if error.errno not in OCCUPIED:
-                    raise
+                if "/" in name:
+                    (new / name).parent.mkdir(parents=True, exist_ok=True)
+                self.store.copy(digest, new / name)
+            os.rename(new, folder)
+        except BaseException as error:
+            remove(new)
+            if isinstance(error, OSError) and error.errno in OCCUPIED:
                 return False
+            raise
         for name, (digest, _) in tree.files.items():
             self.store.stats.know(folder / name, digest)
         return True
+
+    def _is_on_the_stores_disk(self, parent: Path) -> bool:
+        known = self._on_the_stores_disk.get(parent)
+        if known is None or not os.path.isdir(parent):
+            parent.mkdir(parents=True, exist_ok=True)
+            known = os.stat(parent).st_dev == os.stat(self.store.root).st_dev
+            self._on_the_stores_disk[parent] = known
+        return known
+
+    def _beside(self) -> Path:
+        """A new folder in the store, for this process alone; a kill leaves it to a sweep."""
+        with self._lock:
+            if self._private is None:
+                self._private = self._held.enter_context(self.store.private())
+            new = self._private / str(next(self._new))
+        new.mkdir()
+        return new
+
+    def close(self) -> None:
+        """Give back what `put` holds in the store; a later one takes it again."""
+        with self._lock:
+            self._private = None
+            self._held.close()
 
     def _exchange(self, folder: Path, tree: Tree) -> None:
         old = _files_of(folder) - tree.files.keys()

@@ -26,10 +26,13 @@ class Signature(NamedTuple):
     inode: int
 
     @classmethod
-    def of(cls, path: Path | str) -> Signature | None:
-        """None when there is no file: a folder or a pipe in its place is none."""
+    def of(cls, path: Path | str, *, links: bool = True) -> Signature | None:
+        """None when there is no file: a folder or a pipe in its place is none.
+
+        Nor is a link, without `links`.
+        """
         try:
-            stat = os.stat(path)
+            stat = os.stat(path, follow_symlinks=links)
         except OSError as error:
             if error.errno in NO_FILE:
                 return None

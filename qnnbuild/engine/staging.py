@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from qnnbuild.actions.action import Action, OutputOf, Provenance
 from qnnbuild.actions.record import Tree
-from qnnbuild.digest import digest_bytes
+from qnnbuild.digest import Json, canonical, digest_bytes
 from qnnbuild.engine.inputs import Changed, stage_artifacts
 from qnnbuild.engine.runner import Stage
 
@@ -29,7 +29,7 @@ def stages_of(
     # all are known before the first is brought: to make one again unsettles the others
     trees = {name: builder.tree(action, name) for name in action.inputs}
     told = any(isinstance(source, Provenance) for source in action.inputs.values())
-    origin = builder.provenance(action) if told else b""
+    origin = provenance_of(builder, action) if told else b""
     stages = {}
     for name, source in action.inputs.items():
         tree = trees[name]
@@ -45,6 +45,21 @@ def stages_of(
             fill = partial(builder.inputs.stage, action, name, tree)
         stages[name] = Stage(tree=tree, fill=fill)
     return stages
+
+
+def provenance_of(builder: Builder, action: Action) -> bytes:
+    """Keys, tools and digests of all that `action` stands on, as canonical JSON."""
+    told: dict[str, Json] = {}
+    for needed in builder.plan.upto(action.needs()):
+        record = builder.record(needed.name)
+        told[needed.name] = {
+            "step": needed.step,
+            "key": record.key,
+            "tool": record.parts["tool"],
+            "inputs": record.parts["inputs"],
+            "outputs": {name: tree.digest for name, tree in record.outputs.items()},
+        }
+    return canonical(told)
 
 
 def _write(text: bytes, to: Path) -> None:

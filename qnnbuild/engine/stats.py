@@ -41,9 +41,12 @@ class Stats:
     def signature(self, path: Path) -> Signature | None:
         return Signature.of(path)
 
-    def digest(self, path: Path) -> Digest | None:
-        """The digest of the file's contents; None when there is no such file."""
-        before = Signature.of(path)
+    def digest(self, path: Path, before: Signature | None = None) -> Digest | None:
+        """The digest of the file's contents; None when there is no such file.
+
+        `before` is its signature, where that was asked for just now.
+        """
+        before = before or Signature.of(path)
         if before is None:
             return None
         known = self._find(str(path))
@@ -95,4 +98,4 @@ class Stats:
 
 def is_text(name: str) -> bool:
     """Whether a file's name is UTF-8; Linux allows any bytes."""
-    return not any("\ud800" <= letter <= "\udfff" for letter in name)
+    return name.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in name)

@@ -6,6 +6,7 @@ import fcntl
 import hashlib
 import os
 import shutil
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -36,6 +37,7 @@ class Store:
         """With `only_look` nothing is made: who asks what a build would do needs no store."""
         self.root = root
         self.stats = stats
+        self._artifacts = str(root / "artifacts")
         self._added: dict[Digest, Signature] = {}  # by this process
         if only_look:
             return
@@ -61,7 +63,7 @@ class Store:
         return not artifacts.is_dir() or not os.listdir(artifacts)
 
     def path(self, digest: Digest) -> Path:
-        return self.root / "artifacts" / digest[:2] / digest
+        return Path(f"{self._artifacts}/{digest[:2]}/{digest}")
 
     def log(self, key: Digest) -> Path:
         return self.root / "logs" / key[:2] / f"{key}.log"
@@ -69,13 +71,13 @@ class Store:
     def whole(self, digest: Digest, size: int) -> bool:
         """Whether the artifact is there with its own bytes. A damaged one is dropped."""
         path = self.path(digest)
-        signature = self.stats.signature(path)
-        right_size = signature is not None and signature.size == size
         # what a link names is somebody else's file, to be edited at any time
-        if right_size and not os.path.islink(path) and self.stats.digest(path) == digest:
+        signature = Signature.of(path, links=False)
+        right_size = signature is not None and signature.size == size
+        if right_size and self.stats.digest(path, signature) == digest:
             return True
         # what came into its place while it was read is another build's good one
-        if os.path.lexists(path) and self.stats.signature(path) == signature:
+        if os.path.lexists(path) and Signature.of(path, links=False) == signature:
             remove(path)
         return False
 
@@ -262,6 +264,10 @@ def _share_blocks(read: IO[bytes], write: IO[bytes]) -> bool:
     return True
 
 
+_mine = threading.local()
+"""A buffer for each thread that copies."""
+
+
 def _written(read: IO[bytes], write: IO[bytes]) -> Digest:
     """Write all that is read, part by part through the same buffer.
 
@@ -269,7 +275,9 @@ def _written(read: IO[bytes], write: IO[bytes]) -> Digest:
     digested and written at once: half the time of large parts.
     """
     found = hashlib.sha256()
-    buffer = memoryview(bytearray(AT_ONCE))
+    buffer = getattr(_mine, "buffer", None)
+    if buffer is None:
+        buffer = _mine.buffer = memoryview(bytearray(AT_ONCE))
     while count := read.readinto(buffer):  # type: ignore[attr-defined] # files have it, IO has not
         part = buffer[:count]
         write.write(part)

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from qnnbuild.actions.action import OutputOf, Provenance
 from qnnbuild.engine.builder import Builder
+from qnnbuild.engine.staging import provenance_of
 from qnnbuild.engine.state import Current
 from tests.unit.engine.fake_world import (
     BUNDLE,
@@ -76,7 +77,7 @@ HISTORY = (FETCH, CONVERT, CONTEXT, TOLD)
 
 
 def history(builder: Builder) -> dict[str, dict[str, object]]:
-    told: dict[str, dict[str, object]] = json.loads(builder.provenance(TOLD))
+    told: dict[str, dict[str, object]] = json.loads(provenance_of(builder, TOLD))
     return told
 
 
@@ -100,7 +101,7 @@ def test_the_history_tells_of_all_that_is_needed_and_of_nothing_else(world):
 def test_the_history_that_an_action_gets_is_the_one_in_its_key(world):
     builder = world.open(*HISTORY)
     make_all(builder)
-    text = builder.provenance(TOLD).decode()
+    text = provenance_of(builder, TOLD).decode()
 
     assert text_of(builder, "bundle/m") == f"bundle/m({text_of(builder, 'context/m')}+{text})"
 

@@ -79,6 +79,7 @@ def test_a_build_that_was_killed_leaves_nothing_in_the_folder(folder, store, mon
     monkeypatch.setattr("os.rename", killed)
     with pytest.raises(KeyboardInterrupt):
         folder.put(LANDS, tree)
+    folder.close()
 
     assert seen == []
     assert list((store.root / "tmp").iterdir()) == []

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from qnnbuild.digest import digest_bytes
+from qnnbuild.engine.signature import Signature
 from qnnbuild.engine.stats import Stats
 from qnnbuild.engine.store import Store, copy_file, on_disk, place, remove
 from qnnbuild.errors import StoreError
@@ -362,8 +363,8 @@ def test_an_artifact_that_another_build_mended_meanwhile_stays(store, monkeypatc
     store.path(digest).write_bytes(b"x" * size)  # damaged
     read = store.stats.digest
 
-    def slowly(path: Path) -> str | None:
-        found: str | None = read(path)
+    def slowly(path: Path, before: Signature | None = None) -> str | None:
+        found: str | None = read(path, before)
         assert not other.whole(digest, size)
         add(other)
         return found
