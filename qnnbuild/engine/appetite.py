@@ -21,12 +21,18 @@ BYTES_PER_INPUT_BYTE: Mapping[str, float] = MappingProxyType(
         "fetch": 0.0,  # it streams
         "archive": 0.0,
         "bundle": 0.0,
-        "prepare": 2.0,  # 1.4 were measured on 2.4 GB
+        "prepare": 9.0,  # 8.6 on 200 MB, 8.7 on 453 MB
         "convert": 3.0,  # 2.7 on 2.4 GB
-        "context": 6.0,  # 5.8 on 604 MB
+        "context": 7.0,  # 5.8 on 604 MB, and a tenth since memory that is freed is kept
     }
 )
 """By step, on top of the base; bench/big_model.py measured (docs/precisions.md)."""
+
+IN_PARTS = 1_800_000_000
+"""Bytes of inputs above which prepare leaves weights in their files (`work/model_bytes.py`)."""
+
+PREPARE_IN_PARTS = 2.0
+"""In place of the above: 1.4 were measured on 2.4 GB."""
 
 OTHER_STEPS = 3.0
 MARGIN = 1.1
@@ -49,6 +55,8 @@ class Appetite:
         if own:
             return int(own * MARGIN)
         factor = BYTES_PER_INPUT_BYTE.get(action.step, OTHER_STEPS)
+        if action.step == "prepare" and input_bytes > IN_PARTS:
+            factor = PREPARE_IN_PARTS
         by_size = int(factor * input_bytes)
         others = self._step(action)
         return max(others, by_size) if others else BASE_BYTES + by_size

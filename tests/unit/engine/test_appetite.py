@@ -44,7 +44,7 @@ def test_what_never_ran_takes_what_most_of_its_step_took(records):
 def test_an_input_that_is_larger_than_all_before_counts_more_than_its_step(records):
     keep(records, "context/small", GB // 10)
 
-    assert Appetite(records).bytes_of(action("context/m"), GB) == 6 * GB
+    assert Appetite(records).bytes_of(action("context/m"), GB) == 7 * GB
 
 
 def test_without_any_run_the_step_and_the_size_of_the_inputs_tell(records):
@@ -53,6 +53,11 @@ def test_without_any_run_the_step_and_the_size_of_the_inputs_tell(records):
     assert appetite.bytes_of(action("fetch/m"), GB) == BASE_BYTES
     assert appetite.bytes_of(action("convert/m"), GB) == BASE_BYTES + 3 * GB
     assert appetite.bytes_of(action("own/m"), GB) == BASE_BYTES + 3 * GB
+    assert appetite.bytes_of(action("prepare/m"), GB) == BASE_BYTES + 9 * GB
+
+
+def test_prepare_takes_less_where_weights_stay_in_their_files(records):
+    assert Appetite(records).bytes_of(action("prepare/m"), 3 * GB) == BASE_BYTES + 6 * GB
 
 
 def test_another_folder_with_the_same_store_does_not_tell(records):
