@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 from qnnbuild.actions.action import Action, SampleFiles, SourceFiles, SourceOnnx
 from qnnbuild.actions.record import Tree
-from qnnbuild.digest import Digest, digest_file
+from qnnbuild.digest import Digest
 from qnnbuild.engine.input_sizes import check_size
 from qnnbuild.engine.records import Records
 from qnnbuild.engine.sample_files import followed
 from qnnbuild.engine.shipped_names import check_shipped
 from qnnbuild.engine.stats import Stats, is_text
-from qnnbuild.engine.store import Gone, Store, copy_file
+from qnnbuild.engine.store import Gone, Store, copy_and_digest
 from qnnbuild.engine.trust import TRUSTED, Trust
 from qnnbuild.errors import RecipeError, Span, StoreError, did_you_mean
 from qnnbuild.formats.format_error import FormatError
@@ -106,10 +106,10 @@ class Inputs:
             copy = to / inside
             copy.parent.mkdir(parents=True, exist_ok=True)
             try:
-                copy_file(paths[inside], copy)
+                copied = copy_and_digest(paths[inside], copy)
             except FileNotFoundError as error:
                 raise Changed from error
-            if digest_file(copy) != digest:
+            if copied != digest:
                 raise Changed
 
     def _onnx_files(self, action: Action, name: str, source: SourceOnnx) -> dict[str, Path]:

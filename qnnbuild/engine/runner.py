@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import shutil
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
@@ -29,6 +31,9 @@ if TYPE_CHECKING:
 
 LAST_LINES = 12
 """How many lines of the log an error shows; the log itself is kept whole."""
+
+LARGE = 1 << 24
+"""Bytes of a file from which its output is kept in a thread beside the others."""
 
 FULL_BYTES = 1 << 20
 """Less room than this is none: whoever fills a disk leaves a little."""
@@ -165,7 +170,7 @@ class Runner:
                 self._judge(action, ended, said, log)
             except QnnbuildError as error:
                 raise self.turns.what_it_was(error, turn, ended) from error
-            outputs = {name: self._keep(action, folder, name, log) for name in action.outputs}
+            outputs = self._kept(action, folder, log)
         return Made(
             outputs=outputs,
             warnings=tuple(_at(action, place, text) for text, place in said.get("warnings", ())),
@@ -265,7 +270,16 @@ class Runner:
                 hint="make room, or give another folder with QNNBUILD_STORE",
             )
 
-    def _keep(self, action: Action, folder: Path, name: str, log: Path) -> Tree:
+    def _kept(self, action: Action, folder: Path, log: Path) -> dict[str, Tree]:
+        """All outputs; large ones at once, since to digest and to sync them is their only time."""
+        keep = partial(self._keep, action, folder, log)
+        large = sum(map(_is_large, (folder / "out" / name for name in action.outputs)))
+        if large < 2:  # a thread costs as much as ten small files
+            return {name: keep(name) for name in action.outputs}
+        with ThreadPoolExecutor(large) as threads:
+            return dict(zip(action.outputs, threads.map(keep, action.outputs), strict=True))
+
+    def _keep(self, action: Action, folder: Path, log: Path, name: str) -> Tree:
         top = folder / "out" / name
         files = {}
         for path in sorted(top.rglob("*")):
@@ -282,6 +296,11 @@ class Runner:
         return ToolError(
             f"{action.name} {what}", at=_place(action, "graph"), facts=[("log", str(log))]
         )
+
+
+def _is_large(output: Path) -> bool:
+    with os.scandir(output) as entries:
+        return any(entry.stat(follow_symlinks=False).st_size > LARGE for entry in entries)
 
 
 def last_lines(log: Path, count: int = LAST_LINES) -> list[str]:

@@ -11,6 +11,8 @@ import onnx
 from google.protobuf.message import DecodeError
 from onnx import ModelProto, TensorProto
 
+from qnnbuild.formats.format_error import FormatError
+from qnnbuild.formats.mapped import mapped
 from qnnbuild.work.first_bytes import look
 from qnnbuild.work.run import WorkError
 from qnnbuild.work.walk import tensors, texts
@@ -44,9 +46,9 @@ def read(path: Path, *, shown: str | None = None) -> ModelProto:
     look(path, shown=name)
     model = ModelProto()
     try:
-        model.ParseFromString(path.read_bytes())
+        model.ParseFromString(mapped(path))
         whole = model.HasField("graph") and bool(model.opset_import)
-    except DecodeError:
+    except (DecodeError, FormatError):
         whole = False
     if not whole:
         raise WorkError(

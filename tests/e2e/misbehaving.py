@@ -83,3 +83,11 @@ def is_killed(run: Run) -> None:
     if len(count.read_text()) <= int(run.params["times"]):
         os.kill(os.getpid(), signal.SIGKILL)
     well(run)
+
+
+def makes_large_outputs(run: Run) -> None:
+    """One byte again and again in each; with "bad" among them, a link in that one."""
+    for name, output in run.outputs.items():
+        (output / "large").write_bytes(name[:1].encode() * ((1 << 24) + 1))
+        if name == "bad":
+            (output / "link").symlink_to("/etc/hostname")

@@ -153,3 +153,17 @@ def test_a_failure_on_a_full_disk_says_that_it_is_full(
         made(runner, doing("raises"))
 
     assert str(caught.value) == "context/m/g@SM8750 failed: the store's disk is full"
+
+
+def test_large_outputs_are_kept_each_under_its_name(runner: Runner) -> None:
+    run = made(runner, doing("makes_large_outputs", outputs=("one", "two", "other")))
+
+    assert list(run.outputs) == ["one", "two", "other"]
+    for name, tree in run.outputs.items():
+        ((digest, size),) = tree.files.values()
+        assert runner.store.path(digest).read_bytes() == name[:1].encode() * size
+
+
+def test_what_is_wrong_with_a_large_output_is_told(runner: Runner) -> None:
+    with pytest.raises(ToolError, match="made a link where a file is wanted: link"):
+        made(runner, doing("makes_large_outputs", outputs=("one", "bad")))
