@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Collection
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from qnnbuild.errors import QnnbuildError
@@ -27,7 +28,8 @@ def make_ready(builder: Builder, names: Collection[str]) -> None:
         return
     actions = [builder.plan[name] for name in names]
     modules = dict.fromkeys(action.call.partition(":")[0] for action in actions if action.call)
-    builder.runner.workers.begin(tuple(modules))
+    with suppress(OSError):  # no room for a process: the first action tells it
+        builder.runner.workers.begin(tuple(modules))
     tools = dict.fromkeys(tool for action in actions for tool in action.tools)
     heavy = [tool for tool in tools if tool.startswith(HEAVY)]
     args = (builder.identity, heavy)
@@ -38,5 +40,5 @@ def _measure(identity: Identity, tools: Collection[str]) -> None:
     for tool in tools:
         try:
             identity.measure(tool)
-        except QnnbuildError:
+        except (QnnbuildError, OSError):
             continue  # whoever needs it says so, with the place in the recipe

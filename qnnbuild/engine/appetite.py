@@ -29,7 +29,9 @@ BYTES_PER_INPUT_BYTE: Mapping[str, float] = MappingProxyType(
 """By step, on top of the base; bench/big_model.py measured (docs/precisions.md)."""
 
 IN_PARTS = 1_800_000_000
-"""Bytes of inputs above which prepare leaves weights in their files (`work/model_bytes.py`)."""
+"""Bytes of a model above which prepare leaves weights in their files (`work/model_bytes.py`).
+
+Inputs of more may have a smaller model and samples."""
 
 PREPARE_IN_PARTS = 2.0
 """In place of the above: 1.4 were measured on 2.4 GB."""
@@ -55,9 +57,9 @@ class Appetite:
         if own:
             return int(own * MARGIN)
         factor = BYTES_PER_INPUT_BYTE.get(action.step, OTHER_STEPS)
-        if action.step == "prepare" and input_bytes > IN_PARTS:
-            factor = PREPARE_IN_PARTS
         by_size = int(factor * input_bytes)
+        if action.step == "prepare" and input_bytes > IN_PARTS and not action.params.get("cast"):
+            by_size = max(int(PREPARE_IN_PARTS * input_bytes), int(factor * IN_PARTS))
         others = self._step(action)
         return max(others, by_size) if others else BASE_BYTES + by_size
 

@@ -18,7 +18,7 @@ from qnnbuild.actions.record import Tree
 from qnnbuild.digest import Digest, Json, canonical, digest_bytes
 from qnnbuild.engine.inputs import is_inside
 from qnnbuild.engine.small_file import NotSmall, read_json, read_small
-from qnnbuild.engine.store import Store, place, remove
+from qnnbuild.engine.store import Gone, Store, place, remove
 from qnnbuild.report.index import INDEX_VERSION, index, with_kept
 from qnnbuild.work.bundle_files import MANIFEST, STATEMENT, signatures_of
 
@@ -73,7 +73,10 @@ class BuildFolder:
         ]
 
     def put(self, lands: str, tree: Tree) -> bool:
-        """Make the folder hold `tree`; say whether anything had to be written."""
+        """Make the folder hold `tree`; say whether anything had to be written.
+
+        Raises Gone for what the store has not; what stood there stands then, too.
+        """
         folder = self.root / lands
         if self._put_new(folder, tree):
             return True
@@ -82,8 +85,15 @@ class BuildFolder:
         # two builds at once would mix two bundles under one manifest
         with self.store.locked(digest_bytes(os.fsencode(os.path.abspath(folder)))):
             if not self._put_new(folder, tree):
+                self._have_all(lands, tree)
                 self._exchange(folder, tree)
         return True
+
+    def _have_all(self, lands: str, tree: Tree) -> None:
+        """Raises Gone before anything of the old bundle is touched."""
+        for digest, _ in self.lacks(lands, tree):
+            if not os.path.lexists(self.store.path(digest)):
+                raise Gone(f"{self.store.path(digest)} is gone")
 
     def _put_new(self, folder: Path, tree: Tree) -> bool:
         """Where there is no folder yet, all of it comes at once: one rename for all files.

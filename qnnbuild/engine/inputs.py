@@ -250,7 +250,8 @@ def stage_artifacts(store: Store, tree: Tree, to: Path) -> None:
 def side_files(path: Path) -> tuple[str, ...]:
     """The external data that an ONNX file names, each once.
 
-    A file that is not a whole ONNX file names none.
+    A file that is not a whole ONNX file names none. It is read where it lies: whoever cuts it
+    shorter in this moment ends the build.
     """
     with suppress(FormatError):  # onnx takes some that this reader refuses
         view = mapped(path)

@@ -23,7 +23,11 @@ class Presses:
         return [] if self.pid or self.connection.fileno() < 0 else [self.connection.fileno()]
 
     def ready(self) -> None:
-        """Have one, unless there is one."""
+        """Have one, unless there is one. Waits until it runs its program.
+
+        That is a tenth of a second, and once on a machine as long as links or copies of the
+        runtime take.
+        """
         if self.pid or self.connection.fileno() < 0:
             return
         self.left -= 1

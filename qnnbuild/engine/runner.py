@@ -273,7 +273,9 @@ class Runner:
     def _kept(self, action: Action, folder: Path, log: Path) -> dict[str, Tree]:
         """All outputs; large ones at once, since to digest and to sync them is their only time."""
         keep = partial(self._keep, action, folder, log)
-        large = sum(map(_is_large, (folder / "out" / name for name in action.outputs)))
+        large = 0
+        if len(action.outputs) > 1:
+            large = sum(map(_is_large, (folder / "out" / name for name in action.outputs)))
         if large < 2:  # a thread costs as much as ten small files
             return {name: keep(name) for name in action.outputs}
         with ThreadPoolExecutor(large) as threads:
@@ -299,8 +301,11 @@ class Runner:
 
 
 def _is_large(output: Path) -> bool:
-    with os.scandir(output) as entries:
-        return any(entry.stat(follow_symlinks=False).st_size > LARGE for entry in entries)
+    try:
+        with os.scandir(output) as entries:
+            return any(entry.stat(follow_symlinks=False).st_size > LARGE for entry in entries)
+    except OSError:  # the action did something to it: who keeps it tells what is wrong
+        return False
 
 
 def last_lines(log: Path, count: int = LAST_LINES) -> list[str]:

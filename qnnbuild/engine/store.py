@@ -58,7 +58,7 @@ class Store:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing was ever made here, or all of it was collected."""
+        """Whether nothing was ever made here."""
         artifacts = self.root / "artifacts"
         return not artifacts.is_dir() or not os.listdir(artifacts)
 

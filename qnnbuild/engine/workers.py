@@ -188,7 +188,7 @@ class Workers:
 
     @property
     def pid(self) -> int:
-        """Of the server, whose children do all work; 0 before the first run."""
+        """Of the server, whose children do all work; 0 before it was started."""
         process = self._process
         return process.pid if process is not None else 0
 
@@ -228,14 +228,18 @@ class Workers:
         package_root = str(Path(__file__).resolve().parents[2])
         with theirs:
             environment = {**FIXED_ENV, "QNNBUILD_PATH": package_root}
-            self._process = subprocess.Popen(
-                [sys.executable, "-P", "-c", START],
-                stdin=theirs.fileno(),
-                stdout=subprocess.DEVNULL,
-                env=environment,
-                cwd="/",
-                start_new_session=True,  # a terminal's Ctrl-C goes to the build, which decides
-            )
+            try:
+                self._process = subprocess.Popen(
+                    [sys.executable, "-P", "-c", START],
+                    stdin=theirs.fileno(),
+                    stdout=subprocess.DEVNULL,
+                    env=environment,
+                    cwd="/",
+                    start_new_session=True,  # a terminal's Ctrl-C goes to the build, which decides
+                )
+            except OSError:
+                ours.close()
+                raise
         if self._cancelled:  # while there was no process yet to be ended
             self._end_server(self._process)
         first = {"path": self.path, "warm": self.warm, "soon": list(soon)}

@@ -86,7 +86,7 @@ def stored_bytes(model: ModelProto) -> int:
 
 
 def _without_heavy_weights(model: ModelProto) -> tuple[int, ModelProto]:
-    """How many bytes heavy weights are, and a copy of all else; the weights are never copied."""
+    """How many bytes heavy weights are, and a copy of all else; initializers are not copied."""
     light, heavy = ModelProto(), 0
     for field, value in model.ListFields():
         if field.name != "graph":

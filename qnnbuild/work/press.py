@@ -10,7 +10,8 @@ folder, with Python wherever it is installed. Hence:
 - everything that has a path is an open descriptor with a fixed number: the interpreter, its
   library, the packages, the program. Paths are then /proc/self/fd/N on every machine;
 - the environment and the command line are constant; addresses are not randomised (the parent
-  has seen to it); glibc fills memory that it hands out, without thread caches;
+  has seen to it); glibc fills memory that it hands out, without thread caches, and keeps what is
+  freed, since a kernel takes its time to clear the pages that it hands out again;
 - nothing else runs in it: ONNX Runtime's telemetry has a thread that allocates after ten seconds.
 
 `ask` is the other side: any process that inherited the press's socket can have a session made.

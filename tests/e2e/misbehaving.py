@@ -91,3 +91,8 @@ def makes_large_outputs(run: Run) -> None:
         (output / "large").write_bytes(name[:1].encode() * ((1 << 24) + 1))
         if name == "bad":
             (output / "link").symlink_to("/etc/hostname")
+
+
+def removes_its_outputs(run: Run) -> None:
+    for output in run.outputs.values():
+        output.rmdir()

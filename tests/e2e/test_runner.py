@@ -100,6 +100,14 @@ def test_a_good_exit_without_the_promised_output_is_a_failure(runner: Runner) ->
         made(runner, doing("forgets_its_output"))
 
 
+@pytest.mark.parametrize("outputs", [("o",), ("o", "p")])
+def test_who_removes_the_folder_of_an_output_did_not_make_it(
+    runner: Runner, outputs: tuple[str, ...]
+) -> None:
+    with pytest.raises(ToolError, match="ended well but did not make 'o'"):
+        made(runner, doing("removes_its_outputs", outputs=outputs))
+
+
 def test_a_link_is_no_output(runner: Runner) -> None:
     with pytest.raises(ToolError, match="made a link where a file is wanted: value"):
         made(runner, doing("makes_a_link"))

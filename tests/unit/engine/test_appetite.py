@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from qnnbuild.actions.record import Record
-from qnnbuild.engine.appetite import BASE_BYTES, Appetite
+from qnnbuild.engine.appetite import BASE_BYTES, IN_PARTS, Appetite
 from qnnbuild.engine.records import Records
 from tests.unit.engine.fake_world import action
 
@@ -57,7 +57,12 @@ def test_without_any_run_the_step_and_the_size_of_the_inputs_tell(records):
 
 
 def test_prepare_takes_less_where_weights_stay_in_their_files(records):
-    assert Appetite(records).bytes_of(action("prepare/m"), 3 * GB) == BASE_BYTES + 6 * GB
+    appetite = Appetite(records)
+
+    assert appetite.bytes_of(action("prepare/m"), 9 * GB) == BASE_BYTES + 18 * GB
+    assert appetite.bytes_of(action("prepare/m"), 3 * GB) == BASE_BYTES + 9 * IN_PARTS
+    cast = action("prepare/m", params={"cast": {"int64": "int32"}})
+    assert appetite.bytes_of(cast, 3 * GB) == BASE_BYTES + 27 * GB
 
 
 def test_another_folder_with_the_same_store_does_not_tell(records):

@@ -167,7 +167,8 @@ def test_an_entry_that_cannot_be_read_is_told(repo):
 
 def test_a_fetch_comes_again_only_when_code_changes_that_reads_and_brings_files():
     assert [name for name in found("qnnbuild.work.fetch") if name.count(".") == 2] == [
-        "qnnbuild.formats.bounded_tar",
+        *("qnnbuild.formats.bounded_tar", "qnnbuild.formats.format_error"),
+        "qnnbuild.formats.mapped",
         *("qnnbuild.work.commands", "qnnbuild.work.download", "qnnbuild.work.fetch"),
         *("qnnbuild.work.first_bytes", "qnnbuild.work.hub", "qnnbuild.work.license_text"),
         *("qnnbuild.work.onnx_files", "qnnbuild.work.packages", "qnnbuild.work.pip"),

@@ -8,7 +8,7 @@ import pytest
 
 from qnnbuild.engine.folder import UNFINISHED, BuildFolder
 from qnnbuild.engine.stats import Stats
-from qnnbuild.engine.store import Store
+from qnnbuild.engine.store import Gone, Store
 from tests.unit.engine.bundles import LANDS, bundle, manifest, there
 
 
@@ -348,3 +348,25 @@ def test_after_the_last_clean_nothing_is_left(folder, store):
     folder.reindex()
 
     assert not folder.root.exists()
+
+
+def test_an_artifact_that_is_gone_leaves_the_old_bundle_whole(folder, store):
+    old = bundle(store, m_bin="one", only_json="{}")
+    folder.put(LANDS, old)
+    before = there(folder)
+    new = bundle(store, a_bin="new", m_bin="two")
+    store.path(new.files["m.bin"][0]).unlink()
+    with pytest.raises(Gone):
+        folder.put(LANDS, new)
+
+    assert there(folder) == before
+    assert folder.missing(LANDS, old) == ()
+
+
+def test_a_new_bundle_without_an_artifact_leaves_nothing(folder, store):
+    tree = bundle(store, a_bin="one", m_bin="two")
+    store.path(tree.files["m.bin"][0]).unlink()
+    with pytest.raises(Gone):
+        folder.put(LANDS, tree)
+
+    assert not (folder.root / LANDS).exists()

@@ -9,7 +9,7 @@ import onnx
 import pytest
 from onnx import numpy_helper
 
-from qnnbuild.work.convert_ort import convert
+from qnnbuild.work.convert_ort import QUANTIZERS, convert
 from qnnbuild.work.run import Run, WorkError
 from tests.models import scale_model, tiny_qdq, write_with_side_file
 
@@ -51,6 +51,19 @@ def test_a_quantized_model_is_no_float_model(tmp_path: Path):
         "precision",
     )
     assert caught.value.hint == "precision: qdq"
+
+
+def test_quantizers_of_another_domain_count(tmp_path: Path):
+    """ONNX Runtime's quantizer writes Microsoft's for 16 bits below opset 21."""
+    model = tiny_qdq()
+    for node in model.graph.node:
+        if node.op_type in QUANTIZERS:
+            node.domain = "com.microsoft"
+    model.opset_import.add(domain="com.microsoft", version=1)
+    convert(run(tmp_path / "qdq", model, quantized=True))
+
+    with pytest.raises(WorkError, match="the model is quantized already"):
+        convert(run(tmp_path / "fp16", model, quantized=False))
 
 
 def test_a_float_model_is_no_quantized_model(tmp_path: Path):
