@@ -38,6 +38,7 @@ class Begins:
         self.build = build
         self._lock = threading.Lock()
         self._workers: dict[str, str] = {}
+        self._names: dict[str, str] = {}
 
     def hear(self, event: tuple[float, Any]) -> None:
         """Dask calls it from the thread that everything of the client needs: no time for more."""
@@ -45,6 +46,12 @@ class Begins:
         if told.get("build") == self.build:
             with self._lock:
                 self._workers[str(told["action"])] = str(told["where"])
+                self._names[str(told.get("worker"))] = str(told["where"])
+
+    def name_of(self, address: str) -> str | None:
+        """Of a worker on which something began, also when it was lost a moment later."""
+        with self._lock:
+            return self._names.get(address)
 
     def take(self, name: str) -> str | None:
         """The worker on which `name` has begun since this was asked last."""

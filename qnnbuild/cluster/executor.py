@@ -350,7 +350,8 @@ class ClusterExecutor:
 
     def _all_died(self, here: Open, action: Action, name: str) -> ToolError:
         addresses = here.scheduler.died_with(name)
-        facts = [(f"worker {n}", self._shown(a)) for n, a in enumerate(addresses, 1)]
+        shown = partial(self._shown, here.begins)
+        facts = [(f"worker {n}", shown(a)) for n, a in enumerate(addresses, 1)]
         return ToolError(
             f"each of the {len(addresses)} workers that had {action.name} was lost",
             facts=[("scheduler", here.scheduler.told_as), *facts],
@@ -358,8 +359,10 @@ class ClusterExecutor:
             '--resources "memory=16e9", and see how they ended in their own logs',
         )
 
-    def _shown(self, address: str) -> str:
-        return f"{self._names.get(address, 'name unknown')} at {address}"
+    def _shown(self, begins: Begins, address: str) -> str:
+        # who was lost as soon as it had begun may never have been seen among the others
+        name = self._names.get(address) or begins.name_of(address) or "name unknown"
+        return f"{name} at {address}"
 
 
 def not_to_be_had(request: Request, answer: Answer) -> StoreError:

@@ -92,7 +92,7 @@ class Scheduler:
         with self._lock:
             if time.monotonic() - self._asked_s > FRESH_S:
                 with self._told():
-                    found = self.client.scheduler_info()["workers"]
+                    found = self.client.scheduler_info(n_workers=-1)["workers"]
                 self._seats = [_seat(address, told) for address, told in found.items()]
                 self._asked_s = time.monotonic()
             return self._seats

@@ -30,6 +30,10 @@ def test_a_build_hears_on_which_worker_its_action_has_begun() -> None:
         assert topic == TOPIC
         begins.hear((0.0, message))
 
+    begins.hear((0.0, {**worker.told[0][1], "worker": "tcp://a:1"}))
+
+    assert begins.name_of("tcp://a:1") == "7"
+    assert begins.name_of("tcp://b:1") is None
     assert begins.take("context/b1") == "7"
     assert begins.take("context/b1") is None
     assert begins.take("context/b2") is None
