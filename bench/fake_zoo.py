@@ -17,6 +17,7 @@ from qnnbuild.engine.builder import Builder
 from qnnbuild.engine.folder import BuildFolder
 from qnnbuild.engine.identity import Identity
 from qnnbuild.engine.inputs import Inputs
+from qnnbuild.engine.putting_back import put_back
 from qnnbuild.engine.records import Records
 from qnnbuild.engine.runner import Made, Stage
 from qnnbuild.engine.standing_files import log_of
@@ -128,8 +129,11 @@ class Zoo(Builder):
             folder=BuildFolder(root / "build", store),
             unseen=unseen,
         )
-        self.expect = self.room.expect
         self.seconds = self.records.seconds
+
+    def expect(self, names: Collection[str]) -> None:
+        self.room.expect(names)
+        self.putting_back = put_back(self, names)
 
     def watch(self, watcher: Watcher) -> None:
         self.runner.turns.watcher = watcher

@@ -27,6 +27,7 @@ from qnnbuild.engine.last_run import RunLog
 from qnnbuild.engine.leases import Lease
 from qnnbuild.engine.limiting import limited_runner
 from qnnbuild.engine.outside import outside
+from qnnbuild.engine.putting_back import put_back
 from qnnbuild.engine.recipe_folders import recipe_folders
 from qnnbuild.engine.records import Records
 from qnnbuild.engine.remote_store import RemoteStore
@@ -176,6 +177,7 @@ class Live:
         """Hear of all that the build is about to look at."""
         self.builder.room.expect(names)
         make_ready(self.builder, names)
+        self.builder.putting_back = put_back(self.builder, names)
 
     @property
     def plan(self) -> Plan:
@@ -256,6 +258,8 @@ class Live:
         self.builder.executor.close()
         self.builder.runner.close()
         self.builder.remote.close()
+        if self.builder.putting_back is not None:
+            self.builder.putting_back.end()
         self.builder.folder.close()
         self.builder.records.close()
         if self._lease is not None:

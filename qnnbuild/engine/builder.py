@@ -22,6 +22,7 @@ from qnnbuild.engine.folder import BuildFolder
 from qnnbuild.engine.identity import Identity
 from qnnbuild.engine.inputs import Changed, Inputs, digests
 from qnnbuild.engine.memo import Memo
+from qnnbuild.engine.putting_back import PuttingBack
 from qnnbuild.engine.records import Records
 from qnnbuild.engine.remote_store import RemoteStore
 from qnnbuild.engine.room import Room
@@ -65,6 +66,7 @@ class Builder:
         self.failures = Failures(store)
         self.remote = remote or RemoteStore(store, records)
         self.room = Room(store, folder.root, runner.turns.limits)
+        self.putting_back: PuttingBack | None = None
         self.unseen = unseen  # models that this build does not look at
         self._last = records.last([action.name for action in plan] if unseen else None)
         self._forgotten = records.forgotten()
@@ -205,19 +207,21 @@ class Builder:
             tree = _only(outcome.record)
             # a remote cache may have promised what it has no longer, a disk changed a byte
             with suppress(Gone):
-                mended = self._put(lands, tree) and outcome.how == "reused"
+                mended = self._put(action.name, lands, tree) and outcome.how == "reused"
                 return replace(outcome, how="restored", saved_s=0.0) if mended else outcome
             outcome = self._make_of_one_reading(action, force=False)
         raise StoreError(f"what {action.name} makes does not stay in the store")
 
-    def _put(self, lands: str, tree: Tree) -> bool:
+    def _put(self, name: str, lands: str, tree: Tree) -> bool:
         """Whether anything had to be written. Raises Gone for what is nowhere to be had."""
         try:
-            return self.folder.put(lands, tree)
+            was_put = self.folder.put(lands, tree)
         except Gone:
             if not self.remote.bring(self.folder.lacks(lands, tree)):
                 raise
-        return self.folder.put(lands, tree)
+            was_put = self.folder.put(lands, tree)
+        back = self.putting_back  # asked afterwards: its thread may have done it in between
+        return was_put or (back is not None and name in back.begun)
 
     def _make_of_one_reading(self, action: Action, *, force: bool) -> Outcome:
         told = StoreError(f"the sources of {action.name} change all the time while they are read")
@@ -361,6 +365,8 @@ class Builder:
 
     def finish(self, failures: Sequence[Mapping[str, Any]] = ()) -> None:
         """Keep what this build learned; write build/index.json with `failures` that are known."""
+        if self.putting_back is not None:
+            self.putting_back.end()
         if self._memo.found:
             self.records.set_last(self._memo.found)
         self.records.keep_stats(self.store.stats.news())
