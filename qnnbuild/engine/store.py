@@ -22,6 +22,9 @@ from qnnbuild.errors import StoreError
 FICLONE = 0x40049409
 """Linux's ioctl for a copy that shares its blocks until one side is written (btrfs, XFS)."""
 
+JUST_S = 600.0
+"""How long what this process has added counts as just added: workers of clusters live for days."""
+
 AT_ONCE = 1 << 18
 """Bytes that are read and written at once."""
 
@@ -38,7 +41,7 @@ class Store:
         self.root = root
         self.stats = stats
         self._artifacts = str(root / "artifacts")
-        self._added: dict[Digest, Signature] = {}  # by this process
+        self._added: dict[Digest, tuple[Signature, float]] = {}  # by this process, and when
         if only_look:
             return
         for name in ("artifacts", "logs", "tmp", "locks", "envs", "builds"):
@@ -94,7 +97,7 @@ class Store:
         _move_and_sync(file, path)
         self.stats.know(path, digest)
         if (signature := self.stats.signature(path)) is not None:
-            self._added[digest] = signature
+            self._added[digest] = signature, time.monotonic()
         return digest, size
 
     def _touch(self, path: Path, digest: Digest) -> bool:
@@ -148,8 +151,7 @@ class Store:
         """
         path = self.path(digest)
         try:
-            added = self._added.get(digest)
-            if added is not None and added == self.stats.signature(path):
+            if self._was_just_added(digest, path):
                 copy_file(path, to)
                 return
             found = copy_and_digest(path, to)
@@ -159,6 +161,12 @@ class Store:
             to.unlink()
             remove(path)
             raise Gone(f"{path} was damaged")
+
+    def _was_just_added(self, digest: Digest, path: Path) -> bool:
+        signature, added_s = self._added.get(digest, (None, 0.0))
+        if signature is None or time.monotonic() - added_s > JUST_S:
+            return False
+        return signature == self.stats.signature(path)
 
     @contextmanager
     def private(self) -> Iterator[Path]:

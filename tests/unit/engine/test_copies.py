@@ -61,3 +61,16 @@ def test_what_this_process_has_just_added_is_not_digested_again(tmp_path, monkey
     assert (tmp_path / "copy").read_bytes() == b"some bytes"
     with pytest.raises(TypeError, match="not callable"):  # it would digest what it copies
         other.copy(digest, tmp_path / "again")
+
+
+def test_what_was_added_a_while_ago_is_digested_again(tmp_path, monkeypatch):
+    """A worker of a cluster lives for days, and disks forget meanwhile."""
+    store = Store(tmp_path / "store", Stats())
+    with store.private() as folder:
+        (folder / "file").write_bytes(b"some bytes")
+        digest, _ = store.add(folder / "file")
+    monkeypatch.setattr("qnnbuild.engine.store.JUST_S", -1.0)
+    monkeypatch.setattr("qnnbuild.engine.store.copy_and_digest", None)
+
+    with pytest.raises(TypeError, match="not callable"):  # it would digest what it copies
+        store.copy(digest, tmp_path / "copy")
