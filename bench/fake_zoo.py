@@ -130,6 +130,7 @@ class Zoo(Builder):
             unseen=unseen,
         )
         self.seconds = self.records.seconds
+        self.store_folder = store.root
 
     def expect(self, names: Collection[str]) -> None:
         self.room.expect(names)

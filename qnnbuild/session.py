@@ -11,7 +11,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from hashlib import sha256
 from pathlib import Path
 
 from qnnbuild.actions.plan import Plan
@@ -24,9 +23,10 @@ from qnnbuild.engine.guard import guarded
 from qnnbuild.engine.identity import Identity
 from qnnbuild.engine.inputs import Inputs
 from qnnbuild.engine.last_run import RunLog
-from qnnbuild.engine.leases import Lease
+from qnnbuild.engine.leases import Lease, checkout_of
 from qnnbuild.engine.limiting import limited_runner
 from qnnbuild.engine.outside import outside
+from qnnbuild.engine.places import BUILD, RECORDS
 from qnnbuild.engine.putting_back import put_back
 from qnnbuild.engine.recipe_folders import recipe_folders
 from qnnbuild.engine.records import Records
@@ -64,8 +64,6 @@ from qnnbuild.report.report import Subject
 from qnnbuild.toolchains.work import Toolchain
 
 WARM = "qnnbuild.work.warm:load"
-RECORDS = "records.db"
-BUILD = "build"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -200,6 +198,11 @@ class Live:
         return self.session.settings.threads or ready
 
     @property
+    def store_folder(self) -> Path | None:
+        """Out of which bundles come back."""
+        return self.session.store_folder
+
+    @property
     def folders(self) -> Sequence[str]:
         """The folders, relative to the root, in which recipes are looked for."""
         return recipe_folders(self.session.root, self.session.settings.recipes, BUILD)
@@ -270,11 +273,6 @@ def open_live(root: Path, recipes: tuple[str, ...] | None, unseen: frozenset[str
     """For doit: bad recipes are told and the good ones built when the user asked to go on."""
     files = None if recipes is None else [str(root / path) for path in recipes]
     return Live(open_session(root, files=files, bad_left_out=True, unseen=unseen))
-
-
-def checkout_of(root: Path) -> str:
-    """What names of actions belong to in a store that several folders share."""
-    return sha256(os.fsencode(root)).hexdigest()[:16]
 
 
 def _builder(session: Session, *, only_look: bool) -> Builder:

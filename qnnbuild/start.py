@@ -30,14 +30,18 @@ def _is_done(began: float) -> bool:
     from qnnbuild.engine.only_recipes import nothing_to_do
 
     try:
-        told = nothing_to_do(Path.cwd(), sys.argv[2:], began)
+        told = nothing_to_do(Path.cwd(), sys.argv[2:], began, _say)
         if told is None:
             return False
-        sys.stdout.write(told)
-        sys.stdout.flush()
+        _say(told)
     except BrokenPipeError:
         # the reader has seen enough; Python would complain once more when it flushes at its end
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except OSError:
         return False
     return True
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(text)
+    sys.stdout.flush()

@@ -28,11 +28,16 @@ def arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     began = time.monotonic()
     words = _without_trust(args.words)
-    told = nothing_to_do(Path.cwd(), words, began)
+    told = nothing_to_do(Path.cwd(), words, began, _say)
     if told is None:
         return _doit(words)
-    sys.stdout.write(told)
+    _say(told)
     return 0
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(text)
+    sys.stdout.flush()
 
 
 def _doit(words: Sequence[str]) -> int:

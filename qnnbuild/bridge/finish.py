@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from qnnbuild.engine import gate
+from qnnbuild.engine.gate_file import Landed
 from qnnbuild.engine.state import NotCurrent
 from qnnbuild.errors import QnnbuildError, RecipeError
 
@@ -27,6 +28,7 @@ def finish(build: Build, before: gate.Gate) -> None:
             folders=session.folders,
             recipes=session.recipes,
             finished=session.finished,
+            store=session.store_folder,
         )
 
 
@@ -48,7 +50,17 @@ def _looked(build: Build) -> Iterator[gate.Looked]:
             saved_s=sum(build.seconds[name] for name in names),
             files=files,
             ran=any(name in build.outcomes for name in names),
+            landed=list(_landed(build, names)),
         )
+
+
+def _landed(build: Build, names: tuple[str, ...]) -> Iterator[Landed]:
+    for name in names:
+        lands = build.session.plan[name].lands
+        if lands is not None:
+            outcome = build.outcomes.get(name)
+            record = outcome.record if outcome is not None else build.current[name]
+            yield Landed(name=name, lands=lands, key=record.key)
 
 
 def _files(build: Build, names: tuple[str, ...]) -> Iterator[Path]:

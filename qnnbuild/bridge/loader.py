@@ -21,6 +21,7 @@ from doit.exceptions import InvalidDodoFile
 
 from qnnbuild.engine import gate, only_recipes
 from qnnbuild.engine.gate_file import Group
+from qnnbuild.engine.gate_restore import Restored, restore
 from qnnbuild.engine.trust import HINT, NO, TRUST, YES, trust_of
 from qnnbuild.errors import NothingMatches, Problem, QnnbuildError, RecipeError, did_you_mean
 
@@ -78,6 +79,7 @@ class Loader(DodoTaskLoader):  # type: ignore[misc]
         self.gate: gate.Gate | None = None
         self.build: Build | None = None
         self.behind = (0, 0.0)  # what is selected and behind the gate: how many, seconds saved
+        self.restored: Sequence[Restored] = ()  # of that, what build/ had lacked
         self.began = time.monotonic()
         self.at_once = 1  # how many actions may run at once
         self.given: Mapping[str, Any] = {}  # doit's options, as it has read them
@@ -154,10 +156,12 @@ class Loader(DodoTaskLoader):  # type: ignore[misc]
         if theirs or not self._says_only_ours(cmd, options):
             self._doits = None
         plain_run = cmd.execute_tasks and not options.get("always") and not options.get("single")
+        words = pos_args or cmd.sel_tasks or ()
+        if plain_run and not words:
+            self.restored = self._restored(self.gate, options)
         recipes, behind = self.gate.recipes, self.gate.closed
         if not plain_run:
             recipes, behind = None, {}
-        words = pos_args or cmd.sel_tasks or ()
         if recipes is not None and Chosen(None, behind, ()).holds(words):
             recipes = ()
         tasks = [] if recipes == () else self._open(cmd, recipes, frozenset(behind))
@@ -173,6 +177,13 @@ class Loader(DodoTaskLoader):  # type: ignore[misc]
             chosen.all_behind()
         self.behind = (chosen.count, chosen.saved_s)
         return tasks
+
+    def _restored(self, found: gate.Gate, options: Mapping[str, Any]) -> Sequence[Restored]:
+        """By the gate, where nobody but our reporter wants to hear of actions one by one."""
+        ours = (options.get("reporter"), options.get("outfile")) == ("qnnbuild", sys.stdout)
+        if not ours or self.events is not None or os.environ.get("GITHUB_STEP_SUMMARY"):
+            return ()
+        return restore(found, say=_say)
 
     def _open(
         self, cmd: Any, recipes: tuple[str, ...] | None, unseen: frozenset[str]
@@ -233,6 +244,11 @@ class Loader(DodoTaskLoader):  # type: ignore[misc]
     def close(self) -> None:
         if self.build is not None:
             self.build.session.close()
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(text)
+    sys.stdout.flush()
 
 
 def _dodo(opt_values: dict[str, Any]) -> dict[str, Any]:

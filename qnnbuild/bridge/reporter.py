@@ -50,6 +50,7 @@ class Reporter(ExecutedOnlyReporter):  # type: ignore[misc]
         self.how: dict[str, str] = {}  # what came of each action
         self._plan: Plan | None = None  # of what was asked for
         self.progress = Progress(outstream, before=count, saved_s=saved_s, began=self.loader.began)
+        self.progress.restored(self.loader.restored)
         self.events = self.loader.events
 
     def initialize(self, tasks: Mapping[str, Task], selected_tasks: Sequence[str]) -> None:

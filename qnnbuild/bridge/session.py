@@ -45,6 +45,11 @@ class Session(Protocol):
         ...
 
     @property
+    def store_folder(self) -> Path | None:
+        """The store out of which bundles come back; None: they are made again."""
+        ...
+
+    @property
     def threads(self) -> int | None:
         """How many actions may run at once where the command line does not say it."""
         ...

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from qnnbuild.engine.folder import REPORT
+from qnnbuild.engine.places import BUILD
 from qnnbuild.engine.report_file import told_by
 from qnnbuild.errors import Problem
 from qnnbuild.report.step_summary import Came, step_summary
-from qnnbuild.session import BUILD
 from qnnbuild.text.render import terminal
 
 if TYPE_CHECKING:

@@ -12,11 +12,12 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from qnnbuild.commands.columns import print_json
 from qnnbuild.digest import Json
+from qnnbuild.engine.places import BUILD
 from qnnbuild.engine.sharing import tell
 from qnnbuild.engine.tracked import tracked_problems
 from qnnbuild.engine.trust import trust_of
 from qnnbuild.errors import Problem, RecipeError
-from qnnbuild.session import BUILD, Session, open_session
+from qnnbuild.session import Session, open_session
 from qnnbuild.text.render import as_json
 
 

@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterable, Iterator
 import argcomplete
 from argcomplete.shell_integration import shellcode
 
+from qnnbuild.engine.leases import checkout_of
+from qnnbuild.engine.places import RECORDS
 from qnnbuild.engine.records import Records
 from qnnbuild.errors import QnnbuildError
 from qnnbuild.repo import find_root, open_chips, store_folder
-from qnnbuild.session import RECORDS, checkout_of
 
 SHELLS = ("bash", "zsh", "fish", "powershell")
 Completer = Callable[..., Iterable[str]]

@@ -10,13 +10,14 @@ from pathlib import Path
 from qnnbuild.actions.action import Action
 from qnnbuild.actions.plan import Plan
 from qnnbuild.commands.states import Found, described, kind_of, states
+from qnnbuild.engine.places import BUILD
 from qnnbuild.engine.state import Current, Stale
 from qnnbuild.engine.store import place
 from qnnbuild.errors import RecipeError
 from qnnbuild.report.plan_page import html, svg
 from qnnbuild.report.plan_picture import FOLDS, STATES, Picture, Shown, picture
 from qnnbuild.report.plan_text import dot, mermaid
-from qnnbuild.session import BUILD, Session, open_session
+from qnnbuild.session import Session, open_session
 
 FORMATS = ("html", "svg", "dot", "mermaid")
 ENDINGS = {".html": "html", ".htm": "html", ".svg": "svg", ".dot": "dot", ".gv": "dot",

@@ -16,6 +16,7 @@ from qnnbuild.actions.action import Action
 from qnnbuild.commands.build_sides import side
 from qnnbuild.engine.builder import Builder
 from qnnbuild.engine.folder import INDEX
+from qnnbuild.engine.places import BUILD
 from qnnbuild.engine.revision import commit_of, files_of
 from qnnbuild.engine.sharing import tell
 from qnnbuild.engine.standings import Standings
@@ -25,7 +26,7 @@ from qnnbuild.repo import find_root, settings_of
 from qnnbuild.report.diff import Manifest, Side, name_of
 from qnnbuild.report.report import report
 from qnnbuild.report.told import as_json
-from qnnbuild.session import BUILD, Session, open_builder, open_session
+from qnnbuild.session import Session, open_builder, open_session
 from qnnbuild.work.bundle_files import MANIFEST
 
 MOST_TOLD = 3

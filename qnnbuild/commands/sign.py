@@ -9,11 +9,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from qnnbuild.actions.record import Tree
+from qnnbuild.engine.places import BUILD
 from qnnbuild.engine.signatures import sign
 from qnnbuild.engine.signing_keys import KEY, PASSWORD
 from qnnbuild.errors import NotGood, NothingMatches
 from qnnbuild.repo import find_root
-from qnnbuild.session import BUILD, open_builder, open_session
+from qnnbuild.session import open_builder, open_session
 from qnnbuild.work.bundle_files import MANIFEST, STATEMENT
 
 

@@ -14,6 +14,8 @@ from qnnbuild.actions.record import Record
 from qnnbuild.commands.columns import print_json, print_rows
 from qnnbuild.engine.builder import Builder
 from qnnbuild.engine.garbage import Collected, Rules, collect
+from qnnbuild.engine.leases import checkout_of
+from qnnbuild.engine.places import RECORDS
 from qnnbuild.engine.records import Records
 from qnnbuild.engine.sharing import tell
 from qnnbuild.engine.state import Current
@@ -24,7 +26,7 @@ from qnnbuild.engine.store_pack import pack, unpack
 from qnnbuild.engine.store_stats import Held, held
 from qnnbuild.errors import NothingMatches, QnnbuildError, RecipeError, StoreError
 from qnnbuild.repo import find_root, store_folder
-from qnnbuild.session import RECORDS, Session, checkout_of, open_builder, open_session
+from qnnbuild.session import Session, open_builder, open_session
 from qnnbuild.text.amounts import SIZE_HINT, size_of, told_size
 
 SHOWN = 20

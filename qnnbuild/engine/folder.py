@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import errno
-import itertools
 import json
 import os
 import re
-import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -18,7 +15,8 @@ from qnnbuild.actions.record import Tree
 from qnnbuild.digest import Digest, Json, canonical, digest_bytes
 from qnnbuild.engine.inputs import is_inside
 from qnnbuild.engine.small_file import NotSmall, read_json, read_small
-from qnnbuild.engine.store import Gone, Store, place, remove
+from qnnbuild.engine.store import Gone, Store, place
+from qnnbuild.engine.whole_folders import WholeFolders
 from qnnbuild.report.index import INDEX_VERSION, index, with_kept
 from qnnbuild.work.bundle_files import MANIFEST, STATEMENT, signatures_of
 
@@ -37,19 +35,12 @@ KnownFailures = Sequence[Mapping[str, Any]]
 BESIDE = re.compile(r"\..+\.[0-9a-f]{32}\.new")
 """What a file is called until it is whole."""
 
-OCCUPIED = (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR, errno.EXDEV)
-"""Somebody else put something there just now, or it is a mount that looks like the same disk."""
-
 
 class BuildFolder:
     def __init__(self, root: Path, store: Store) -> None:
         self.root = root
         self.store = store
-        self._lock = threading.Lock()
-        self._held = ExitStack()
-        self._private: Path | None = None
-        self._new = itertools.count()
-        self._on_the_stores_disk: dict[Path, bool] = {}
+        self.whole = WholeFolders(store)
 
     def missing(self, lands: str, tree: Tree) -> tuple[str, ...]:
         """What of `tree` is not in the folder as it should be, in words."""
@@ -100,46 +91,17 @@ class BuildFolder:
 
         False when there is one, or the store is not on its disk. Of two at once one is first.
         """
-        if os.path.lexists(folder) or not self._is_on_the_stores_disk(folder.parent):
+        if os.path.lexists(folder) or not self.whole.reaches(folder.parent):
             return False
-        new = self._beside()
-        try:
-            for name, (digest, _) in tree.files.items():
-                if "/" in name:
-                    (new / name).parent.mkdir(parents=True, exist_ok=True)
-                self.store.copy(digest, new / name)
-            os.rename(new, folder)
-        except BaseException as error:
-            remove(new)
-            if isinstance(error, OSError) and error.errno in OCCUPIED:
-                return False
-            raise
+        if not self.whole.move(self.whole.fill(tree), folder):
+            return False
         for name, (digest, _) in tree.files.items():
             self.store.stats.know(folder / name, digest)
         return True
 
-    def _is_on_the_stores_disk(self, parent: Path) -> bool:
-        known = self._on_the_stores_disk.get(parent)
-        if known is None or not os.path.isdir(parent):
-            parent.mkdir(parents=True, exist_ok=True)
-            known = os.stat(parent).st_dev == os.stat(self.store.root).st_dev
-            self._on_the_stores_disk[parent] = known
-        return known
-
-    def _beside(self) -> Path:
-        """A new folder in the store, for this process alone; a kill leaves it to a sweep."""
-        with self._lock:
-            if self._private is None:
-                self._private = self._held.enter_context(self.store.private())
-            new = self._private / str(next(self._new))
-        new.mkdir()
-        return new
-
     def close(self) -> None:
         """Give back what `put` holds in the store; a later one takes it again."""
-        with self._lock:
-            self._private = None
-            self._held.close()
+        self.whole.close()
 
     def _exchange(self, folder: Path, tree: Tree) -> None:
         old = _files_of(folder) - tree.files.keys()

@@ -14,13 +14,14 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from qnnbuild.engine.gate_file import ABSENT, Content, Group, Row, group_of, read, write
-from qnnbuild.engine.gate_stat import touched_of
+from qnnbuild.engine.gate_file import ABSENT, Content, Group, Landed, Row, group_of, read, write
+from qnnbuild.engine.gate_stat import Touched, touched_of
+from qnnbuild.engine.places import OF_CHECKOUT
 from qnnbuild.engine.signature import RACY_NS
 from qnnbuild.model.secret_names import is_secret
 
@@ -30,9 +31,6 @@ COMMON = ""
 
 SIGNING_KEY = "QNNBUILD_SIGNING_KEY"
 """Which key it is cannot be told without opening it: with one, everything is looked at."""
-
-OF_CHECKOUT = ".qnnbuild"
-"""The folder of what is the checkout's own; the store, too, unless it was moved."""
 
 
 class Looked(NamedTuple):
@@ -44,6 +42,7 @@ class Looked(NamedTuple):
     saved_s: float
     files: Iterable[str | Path]
     ran: bool  # whether something of it was made just now
+    landed: Sequence[Landed] = ()
 
 
 class Gate:
@@ -54,8 +53,10 @@ class Gate:
         self.file = gate_file(root)
         self.began: Row = ABSENT  # the signature of the gate's own file
         self.groups: dict[str, Group] = {}
-        self.seen: dict[bytes, Row] = {}  # where it is not as it was
+        self.touched: Touched = {}  # of groups, the files that are not as they were
         self.facts: Mapping[str, Any] = {}
+        self.listed: Sequence[str] | None = None  # the recipes; None: groups mean nothing
+        self.gone: Sequence[str] = ()  # what the end of the last build wrote, and is not there
         self.closed: dict[str, Group] = {}
         self.recipes: tuple[str, ...] | None = None
         """The recipes that are to be looked at; None: everything, with no memory of before."""
@@ -85,33 +86,36 @@ def look(root: Path) -> Gate:
             return gate
         gate.facts = content.facts
         gate.groups = {group.name: group for group in content.groups}
-        touched = touched_of(content.groups, folder)
-    for different in touched.values():
-        gate.seen.update(different)
-    _decide(gate, touched)
+        gate.touched = touched_of(content.groups, folder)
+    _decide(gate)
     return gate
 
 
-def _decide(gate: Gate, touched: Collection[str]) -> None:
+def _decide(gate: Gate) -> None:
     common = gate.groups[COMMON]
-    if COMMON in touched or not common.closed or _changed(gate.root, gate.facts["finished"]):
+    if COMMON in gate.touched or not common.closed:
         return
-    listed = _listed(gate)
-    if listed is None:
+    with _opened(gate.root) as folder:
+        ends = {p: _row(os.fsencode(p), folder) for p in gate.facts["finished"]}
+    others = [path for path, row in gate.facts["finished"].items() if list(ends[path]) != row]
+    if any(ends[path] != ABSENT for path in others):
+        return
+    gate.listed = _listed(gate)
+    gate.gone = others
+    close(gate)
+
+
+def close(gate: Gate) -> None:
+    """Say what is behind the gate, now that `touched` and `gone` are known."""
+    if gate.listed is None or gate.gone:
         return
     gate.closed = {
         name: group
         for name, group in gate.groups.items()
-        if name != COMMON and group.closed and name not in touched
+        if name != COMMON and group.closed and name not in gate.touched
     }
     behind = {group.recipe for group in gate.closed.values()}
-    gate.recipes = tuple(recipe for recipe in listed if recipe not in behind)
-
-
-def _changed(root: Path, then: Mapping[str, Sequence[int]]) -> bool:
-    """Whether what the end of the last build wrote is not as it was."""
-    with _opened(root) as folder:
-        return any(list(_row(os.fsencode(path), folder)) != row for path, row in then.items())
+    gate.recipes = tuple(recipe for recipe in gate.listed if recipe not in behind)
 
 
 def _listed(gate: Gate) -> list[str] | None:
@@ -177,13 +181,18 @@ def keep(
     folders: Iterable[str],
     recipes: Iterable[str],
     finished: Iterable[str | Path],
+    store: Path | None = None,
 ) -> None:
     """Remember what this build looked at.
 
     `recipes` are all files that were taken for recipes, `finished` what the end of each build
-    writes anew. When someone else wrote the gate since, a second build or `doit forget`, theirs
-    stands.
+    writes anew, `store` the folder out of which bundles can come back. When someone else wrote the
+    gate since, a second build or `doit forget`, theirs stands.
     """
+    from qnnbuild.engine.kept_ends import (
+        keep_ends,  # a build of nothing would import it for nothing
+    )
+
     gate.file.parent.mkdir(parents=True, exist_ok=True)
     with _opened(gate.root) as folder:
         if _row(os.fsencode(gate.file), folder) != gate.began:
@@ -198,16 +207,34 @@ def keep(
         groups = {} if gate.recipes is None else dict(gate.closed)
         for group in looked:
             groups[group.name] = _group(gate, group, then, folder, closed=shared.closed)
-        ends = [os.fsdecode(_inside(gate.root, path)) for path in finished]
-        rows = {path: _row(os.fsencode(path), folder) for path in ends}
+        ends = [_inside(gate.root, path) for path in finished]
+        rows = {os.fsdecode(path): _row(path, folder) for path in ends}
     folder_names = {name: names_in(gate.root, name) for name in sorted(folders)}
     facts = {
         "mark": mark(gate.root),
         "folders": folder_names,
         "left_out": _left_out(gate, folder_names, set(recipes)),
         "finished": rows,
+        "kept": keep_ends(gate, rows),
+        "store": None if store is None else os.path.abspath(store),
     }
     write(gate.file, Content(facts=facts, groups=[shared, *groups.values()]))
+
+
+def renew(gate: Gate, groups: Mapping[str, Group], ends: Mapping[str, Row]) -> None:
+    """Take what came back just now: all bundles of `groups`, and what the end of a build writes.
+
+    As with `keep`, a gate that someone else wrote stands.
+    """
+    gate.groups |= groups
+    gate.touched = {name: rows for name, rows in gate.touched.items() if name not in groups}
+    gate.facts = {**gate.facts, "finished": {**gate.facts["finished"], **ends}}
+    gate.gone = [path for path in gate.gone if path not in ends]
+    with _opened(gate.root) as folder:
+        if _row(os.fsencode(gate.file), folder) == gate.began:
+            write(gate.file, Content(facts=gate.facts, groups=[*gate.groups.values()]))
+            gate.began = _row(os.fsencode(gate.file), folder)
+    close(gate)
 
 
 class _AtTheStart:
@@ -217,7 +244,9 @@ class _AtTheStart:
     """
 
     def __init__(self, gate: Gate) -> None:
-        self._known = dict(gate.seen)
+        self._known: dict[bytes, Row] = {}
+        for different in gate.touched.values():
+            self._known.update(different)
         self._groups = dict(gate.groups)
 
     def row(self, path: bytes, group: str) -> Row | None:
@@ -247,6 +276,7 @@ def _group(gate: Gate, looked: Looked, then: _AtTheStart, folder: int, *, closed
         saved_s=looked.saved_s,
         names=looked.names,
         rows=rows,
+        landed=looked.landed,
     )
 
 

@@ -16,7 +16,7 @@ from qnnbuild.engine.small_file import GATE, NotSmall, read_small
 if TYPE_CHECKING:
     from pathlib import Path
 
-FORM = b"qnnbuild gate 1\n"
+FORM = b"qnnbuild gate 2\n"
 """Another first line is another form, which counts as no gate."""
 
 
@@ -33,6 +33,14 @@ ABSENT = Row(-1, -1, -1, -1)
 """That a file is not there is something to rely on, too: a `chips.yaml` may appear."""
 
 
+class Landed(NamedTuple):
+    """A bundle as it stands in build/: the action, the folder in build/, the key of its record."""
+
+    name: str
+    lands: str
+    key: str
+
+
 class Group(NamedTuple):
     """The files of one model, and what is to be known of it while it stands behind the gate."""
 
@@ -41,12 +49,18 @@ class Group(NamedTuple):
     closed: bool  # False: the rows are only to be compared with, it is to be looked at again
     saved_s: float
     names_text: bytes
+    landed_text: bytes
     paths: Sequence[bytes]  # relative to the root where they lie in it
     columns: Sequence[array[int]]  # one for each field of Row
 
     @property
     def names(self) -> list[str]:
         return self.names_text.decode().split("\n") if self.names_text else []
+
+    @property
+    def landed(self) -> list[Landed]:
+        lines = self.landed_text.decode().split("\n") if self.landed_text else []
+        return [Landed(*line.split("\t")) for line in lines]
 
     @property
     def actions(self) -> int:
@@ -71,6 +85,7 @@ def group_of(
     saved_s: float,
     names: Sequence[str],
     rows: Mapping[bytes, Row],
+    landed: Sequence[Landed] = (),
 ) -> Group:
     columns = [array("q", column) for column in zip(*rows.values(), strict=True)]
     return Group(
@@ -79,6 +94,7 @@ def group_of(
         closed=closed,
         saved_s=saved_s,
         names_text="\n".join(names).encode(),
+        landed_text="\n".join("\t".join(one) for one in landed).encode(),
         paths=list(rows),
         columns=columns or [array("q") for _ in Row._fields],
     )
@@ -110,22 +126,34 @@ def _content(body: memoryview) -> Content:
         column.frombytes(body[end : end + 8 * count])
         columns.append(column)
         end += 8 * count
-    text, _, names = bytes(body[end:]).partition(b"\0\0")
+    text, names, landed = _texts(bytes(body[end:]), header["texts"])
     paths = text.split(b"\0") if text else []
-    names.decode()  # or it raises: they are texts
+    names.decode(), landed.decode()  # or it raises: they are texts
     belongs = {len(paths), *map(len, columns)} == {count} and min(sizes, default=0) >= 0
     if not belongs or not isinstance(header["facts"], dict):
         raise ValueError("its parts do not belong together")
-    groups = _groups(header["groups"], paths, columns, names.split(b"\0"))
+    of_groups = (names.split(b"\0"), landed.split(b"\0"))
+    groups = _groups(header["groups"], paths, columns, *of_groups)
     return Content(facts=dict(header["facts"]), groups=groups)
 
 
+def _texts(data: bytes, sizes: Sequence[int]) -> Iterator[bytes]:
+    first = 0
+    for size in sizes:
+        yield data[first : first + size]
+        first += size
+
+
 def _groups(
-    told: Sequence[Any], paths: list[bytes], columns: list[array[int]], names: list[bytes]
+    told: Sequence[Any],
+    paths: list[bytes],
+    columns: list[array[int]],
+    names: list[bytes],
+    landed: list[bytes],
 ) -> list[Group]:
     groups = []
     first = 0
-    for (name, recipe, closed, saved_s, count), text in zip(told, names, strict=True):
+    for (name, recipe, closed, saved_s, count), *texts in zip(told, names, landed, strict=True):
         part = slice(first, first + count)
         groups.append(
             Group(
@@ -133,7 +161,8 @@ def _groups(
                 recipe=recipe,
                 closed=closed,
                 saved_s=saved_s,
-                names_text=text,
+                names_text=texts[0],
+                landed_text=texts[1],
                 paths=paths[part],
                 columns=[column[part] for column in columns],
             )
@@ -148,21 +177,19 @@ def write(file: Path, content: Content) -> None:
     Where the disk is full the old one stays, which is as true as before: less of it will match.
     """
     told = [[g.name, g.recipe, g.closed, g.saved_s, len(g.paths)] for g in content.groups]
-    header = json.dumps({"facts": content.facts, "groups": told}).encode()
+    texts = [
+        b"\0".join(path for group in content.groups for path in group.paths),
+        b"\0".join(group.names_text for group in content.groups),
+        b"\0".join(group.landed_text for group in content.groups),
+    ]
+    parts = {"facts": content.facts, "groups": told, "texts": [len(text) for text in texts]}
+    header = json.dumps(parts).encode()
     columns = [array("q") for _ in Row._fields]
     for group in content.groups:
         for column, part in zip(columns, group.columns, strict=True):
             column.extend(part)
-    body = b"".join(
-        [
-            len(header).to_bytes(4, "little"),
-            header,
-            *(column.tobytes() for column in columns),
-            b"\0".join(path for group in content.groups for path in group.paths),
-            b"\0\0",
-            b"\0".join(group.names_text for group in content.groups),
-        ]
-    )
+    size = len(header).to_bytes(4, "little")
+    body = b"".join([size, header, *(column.tobytes() for column in columns), *texts])
     new = file.with_name(f"{file.name}.{os.getpid()}.new")
     try:
         new.write_bytes(FORM + body + zlib.crc32(body).to_bytes(4, "little"))

@@ -23,6 +23,7 @@ from qnnbuild.report.standing import LastRun, Ran
 
 FORM = 1
 FAILED = "failed"
+NO_NEWS = ("reused", "restored")
 
 
 class RunLog:
@@ -59,8 +60,8 @@ class RunLog:
         self._ran[name] = Ran(how=how, began=began, ended=ended, seconds=own, worker=worker)
 
     def finish(self) -> None:
-        """Write it, if there is anything to tell."""
-        if not self._ran:
+        """Write it, if there is anything to tell: copies out of the store are no news."""
+        if all(one.how in NO_NEWS for one in self._ran.values()):
             return
         took = max(one.ended for one in self._ran.values())
         run = LastRun(began=self._began, seconds=took, actions=self._ran)

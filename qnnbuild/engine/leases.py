@@ -8,6 +8,7 @@ import os
 import time
 from contextlib import suppress
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import TextIO
 from uuid import uuid4
@@ -15,6 +16,11 @@ from uuid import uuid4
 from qnnbuild.engine.store import on_disk
 
 FOLDER = "builds"
+
+
+def checkout_of(root: Path) -> str:
+    """What names of actions belong to in a store that several folders share."""
+    return sha256(os.fsencode(root)).hexdigest()[:16]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,11 +12,13 @@ import json
 import os
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from qnnbuild.engine.gate import OF_CHECKOUT, look, mark
+from qnnbuild.engine.gate import look, mark
+from qnnbuild.engine.gate_restore import restore, told
+from qnnbuild.engine.places import OF_CHECKOUT
 from qnnbuild.engine.signature import RACY_NS, Signature
 from qnnbuild.engine.small_file import NotSmall, read_json
 from qnnbuild.text.amounts import told_end
@@ -61,19 +63,26 @@ def is_noted(root: Path) -> bool:
         return False
 
 
-def nothing_to_do(root: Path, words: Sequence[str], began: float) -> str | None:
-    """The line that tells so; None: there may be work, or doit has to tell.
+def nothing_to_do(
+    root: Path, words: Sequence[str], began: float, say: Callable[[str], None]
+) -> str | None:
+    """What tells so; None: there may be work, or doit has to tell.
 
-    `words` are what doit is asked, `began` is when, by the monotonic clock.
+    `words` are what doit is asked, `began` is when, by the monotonic clock. Bundles that build/
+    alone lacks have come back then; `say` tells before what takes a while.
     """
     if not says_nothing_else(words) or not is_noted(root):
         return None
     gate = look(root)
+    restored = restore(gate, must_shut=True, say=say) if not gate.is_shut else []
     actions = sum(group.actions for group in gate.closed.values())
     if not gate.is_shut or not actions:
         return None
     saved_s = sum(group.saved_s for group in gate.closed.values())
-    return told_end(f"nothing to do: reused {actions:,}", time.monotonic() - began, saved_s)
+    saved_s -= sum(one.seconds for one in restored)
+    what = f"reused {actions - len(restored):,}"
+    what = f"restored {len(restored):,}, {what}" if restored else f"nothing to do: {what}"
+    return "".join(told(restored)) + told_end(what, time.monotonic() - began, saved_s)
 
 
 def says_nothing_else(words: Sequence[str]) -> bool:

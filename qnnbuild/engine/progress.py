@@ -6,10 +6,11 @@ import os
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol, TextIO
 
+from qnnbuild.engine.gate_restore import Restored, told
 from qnnbuild.engine.status import Going, Status
 from qnnbuild.errors import QnnbuildError
 from qnnbuild.text.amounts import duration, told_end
@@ -128,6 +129,15 @@ class Progress:
                 if outcome.how != "reused":
                     for warning in outcome.record.warnings:
                         self._view.say(f"  warning: {' '.join(self._shown(warning).split())}\n")
+
+    def restored(self, came: Sequence[Restored]) -> None:
+        """Before the build began, of those that are known to be current."""
+        if came:
+            self.counts["restored"] += len(came)
+            self.counts["reused"] -= len(came)
+            self.saved_s -= sum(one.seconds for one in came)
+            for text in told(came):
+                self.out.write(text)
 
     def reused(self, name: str, saved_s: float) -> None:
         with self._lock:

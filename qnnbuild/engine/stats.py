@@ -77,9 +77,12 @@ class Stats:
                 self._kept = None
             return self._known.get(path)
 
-    def know(self, path: Path, digest: Digest) -> None:
-        """Take the digest of a file that this process has just put there, read-only."""
-        signature = Signature.of(path)
+    def know(self, path: Path, digest: Digest, signature: Signature | None = None) -> None:
+        """Take the digest of a file that this process has just put there.
+
+        `signature` is what it had when nobody else could reach it, where that is known.
+        """
+        signature = signature or Signature.of(path)
         if signature is not None:
             self._remember(path, signature, digest)
 

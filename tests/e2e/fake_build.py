@@ -28,6 +28,7 @@ class FakeSession:
     folders = ("recipes",)
     common = ("qnnbuild.yaml",)
     finished = ("build/index.json",)
+    store_folder = None
 
     @property
     def threads(self) -> int | None:

@@ -28,6 +28,7 @@ class LawSession:
     folders = (".",)
     common: Sequence[str | Path] = ()
     finished: Sequence[str | Path] = ()
+    store_folder: Path | None = None
     threads: int | None = None
 
     def __init__(self, world: World) -> None:

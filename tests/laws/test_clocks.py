@@ -9,10 +9,11 @@ from collections.abc import Callable
 import pytest
 
 from qnnbuild.engine.garbage import Rules, collect
+from qnnbuild.engine.leases import checkout_of
+from qnnbuild.engine.places import RECORDS
 from qnnbuild.engine.records import Records
 from qnnbuild.engine.stats import Stats
 from qnnbuild.engine.store import Store
-from qnnbuild.session import RECORDS, checkout_of
 from tests.laws.conftest import Law
 from tests.laws.counts import chance, runs
 from tests.laws.repo import LawRepo

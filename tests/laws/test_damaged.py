@@ -14,12 +14,13 @@ from pathlib import Path
 
 import pytest
 
+from qnnbuild.engine.leases import checkout_of
+from qnnbuild.engine.places import RECORDS
 from qnnbuild.engine.records import Records
 from qnnbuild.engine.signature import Signature
 from qnnbuild.engine.stats import Stats
 from qnnbuild.engine.store import Store
 from qnnbuild.engine.store_check import check
-from qnnbuild.session import RECORDS, checkout_of
 from tests.laws.conftest import Law
 from tests.laws.counts import chance, runs
 from tests.laws.repo import WORKS, LawRepo

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from qnnbuild.actions.record import Record
-from qnnbuild.session import RECORDS
+from qnnbuild.engine.places import RECORDS
 from tests.laws.counts import chance, runs
 from tests.laws.processes import Forks, Going
 from tests.laws.repo import NODES, Lasting, LawRepo

@@ -287,7 +287,7 @@ def _empty(file: Path) -> None:
 
 
 def _another_form(file: Path) -> None:
-    file.write_bytes(file.read_bytes().replace(b"qnnbuild gate 1", b"qnnbuild gate 9"))
+    file.write_bytes(file.read_bytes().replace(FORM, b"qnnbuild gate 9\n"))
 
 
 @pytest.mark.parametrize("damage", [_cut, _flip, _empty, _another_form])

@@ -1,0 +1,150 @@
+"""What only build/ lacks comes back by what the gate knows, with no plan.
+
+Where all that a model stands on is as it was and folders of build/ are gone (`rm -r build`), a look
+at every action would take longer than the copies.
+"""
+
+from __future__ import annotations
+
+import os
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from qnnbuild.engine.gate import COMMON, Gate, renew
+from qnnbuild.engine.gate_file import ABSENT, Group, Landed, Row, group_of
+from qnnbuild.engine.places import BUILD
+from qnnbuild.text.amounts import duration, told_size
+
+if TYPE_CHECKING:
+    from qnnbuild.engine.gate_copies import Came
+
+MOST_BYTES = 4 << 30
+"""Above it the build does it, which shows how far it is and what it waits for."""
+
+TOLD_BYTES = 1 << 28
+"""From about a second on people want to know why nothing happens."""
+
+
+class Restored(NamedTuple):
+    name: str
+    seconds: float  # what making it took
+    warnings: tuple[str, ...]
+
+
+def told(restored: Iterable[Restored]) -> Iterator[str]:
+    """A line for each, with what making it warned of."""
+    from qnnbuild.text.shown import shown
+
+    for one in restored:
+        yield f"restored {shown(one.name, os.environ)} ({duration(0.0)})\n"
+        for warning in one.warnings:
+            yield f"  warning: {' '.join(shown(warning, os.environ).split())}\n"
+
+
+class Lacking(NamedTuple):
+    """A bundle of which no file is in build/."""
+
+    group: str
+    landed: Landed
+    files: frozenset[str]  # below its folder
+    size: int
+
+
+def restore(
+    gate: Gate, *, must_shut: bool = False, say: Callable[[str], None] = lambda _: None
+) -> list[Restored]:
+    """Put back what is lacking, and have the gate behind which it is know it.
+
+    What cannot come back is left to the build, which tells why. With `must_shut` nothing is begun
+    unless the gate is shut then.
+    """
+    lacking = list(_lacking(gate))
+    store = gate.facts.get("store")
+    if gate.listed is None or not (lacking or gate.gone) or not _may(gate, lacking, store):
+        return []
+    if must_shut and not _would_shut(gate, lacking):
+        return []
+    size = sum(one.size for one in lacking)
+    if size >= TOLD_BYTES:
+        say(f"restoring {len(lacking):,} bundles, {told_size(size)}\n")
+    from qnnbuild.engine.gate_copies import copies  # a build of nothing needs no store
+
+    came = copies(gate.root, Path(str(store)), lacking) if lacking else {}
+    return _renewed(gate, lacking, came)
+
+
+def _may(gate: Gate, lacking: Sequence[Lacking], store: object) -> bool:
+    """Whether it is for us to do; all of it can be done by the build."""
+    from qnnbuild.engine.trust import trust_of
+    from qnnbuild.errors import QnnbuildError
+
+    with suppress(QnnbuildError):  # of a word that the build does not know either
+        return (
+            trust_of(os.environ).given
+            and (not lacking or isinstance(store, str))
+            and sum(one.size for one in lacking) <= MOST_BYTES
+            and set(gate.gone) <= gate.facts["kept"].keys()
+        )
+    return False
+
+
+def _would_shut(gate: Gate, lacking: Iterable[Lacking]) -> bool:
+    names = {one.group for one in lacking}
+    groups = (group for name, group in gate.groups.items() if name != COMMON and group.closed)
+    behind = {g.recipe for g in groups if g.name in names or g.name not in gate.touched}
+    return behind.issuperset(gate.listed or ())
+
+
+def _lacking(gate: Gate) -> Iterator[Lacking]:
+    """Of each group that is as it was but for whole bundles that are gone, those."""
+    for name, different in gate.touched.items():
+        group = gate.groups[name]
+        if group.closed and name != COMMON and all(row == ABSENT for row in different.values()):
+            found = list(_of_group(group, frozenset(different)))
+            if sum(len(one.files) for one in found) == len(different):
+                yield from found
+
+
+def _of_group(group: Group, gone: frozenset[bytes]) -> Iterator[Lacking]:
+    sizes = group.columns[Row._fields.index("size")]
+    for landed in group.landed:
+        top = os.fsencode(f"{BUILD}/{landed.lands}/")
+        # its files follow one another, since paths are sorted; "0" is what comes after "/"
+        first, last = (bisect_left(group.paths, end) for end in (top, top[:-1] + b"0"))
+        if first < last and gone.issuperset(group.paths[first:last]):
+            files = frozenset(os.fsdecode(p[len(top) :]) for p in group.paths[first:last])
+            size = sum(sizes[first:last])
+            yield Lacking(group=group.name, landed=landed, files=files, size=size)
+
+
+def _renewed(gate: Gate, lacking: Sequence[Lacking], came: Mapping[str, Came]) -> list[Restored]:
+    """Those of models that are behind the gate again; of others the build tells itself."""
+    from qnnbuild.engine.kept_ends import put_end
+
+    missed = {one.group for one in lacking if one.landed.lands not in came}
+    rows: defaultdict[str, dict[bytes, Row]] = defaultdict(dict)
+    for one in lacking:
+        if one.group not in missed:
+            rows[one.group] |= came[one.landed.lands].rows
+    groups = {name: _with(gate.groups[name], new) for name, new in rows.items()}
+    ends = {path: row for path in gate.gone if (row := put_end(gate, path)) is not None}
+    if groups or ends:
+        renew(gate, groups, ends)
+    whole = (one.landed for one in lacking if one.group in gate.closed)
+    return [Restored(one.name, came[one.lands].seconds, came[one.lands].warnings) for one in whole]
+
+
+def _with(group: Group, new: Mapping[bytes, Row]) -> Group:
+    return group_of(
+        name=group.name,
+        recipe=group.recipe,
+        closed=group.closed,
+        saved_s=group.saved_s,
+        names=group.names,
+        rows={**dict(group.rows()), **new},
+        landed=group.landed,
+    )

@@ -1,0 +1,91 @@
+"""Copies of what the end of a build writes over all bundles, so that it comes back with no plan."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from qnnbuild.digest import Digest
+from qnnbuild.engine.gate_file import ABSENT, Row
+from qnnbuild.engine.store import copy_and_digest
+
+if TYPE_CHECKING:
+    from qnnbuild.engine.gate import Gate
+
+FOLDER = "ends"
+
+
+def keep_ends(gate: Gate, rows: Mapping[str, Row]) -> dict[str, Digest]:
+    """Path → digest of its copy, where it is there. `rows` are as they are now.
+
+    What has the row of last time is not read again.
+    """
+    known, then = gate.facts.get("kept", {}), gate.facts.get("finished", {})
+    kept = {}
+    for path, row in rows.items():
+        copy = _copy_of(gate, path)
+        if then.get(path) == list(row) and path in known and copy.exists():
+            kept[path] = known[path]
+        elif row != ABSENT and (digest := _kept(gate.root / path, row, copy)):
+            kept[path] = digest
+    return kept
+
+
+def _kept(path: Path, row: Row, copy: Path) -> Digest | None:
+    """None when it changed meanwhile, or there is no room: it is written anew next time, then."""
+    copy.parent.mkdir(exist_ok=True)
+    new = _beside(copy)
+    try:
+        digest = copy_and_digest(path, new)
+        os.replace(new, copy)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            return None
+        raise
+    finally:
+        new.unlink(missing_ok=True)
+    return digest if _row_of(path) == row else None
+
+
+def put_end(gate: Gate, path: str) -> Row | None:
+    """Have it back where it was; None when there is no copy that is right, or somebody was first.
+
+    A link in the place of a rename: what another build has written meanwhile is newer.
+    """
+    wanted = gate.facts["kept"].get(path)
+    to = gate.root / path
+    to.parent.mkdir(parents=True, exist_ok=True)
+    new = _beside(to)
+    try:
+        if wanted is None or copy_and_digest(_copy_of(gate, path), new) != wanted:
+            return None
+        os.link(new, to)
+    except OSError:  # all of it can be made again, and is then
+        return None
+    finally:
+        with suppress(OSError):
+            new.unlink()
+    return _row_of(to)
+
+
+def _copy_of(gate: Gate, path: str) -> Path:
+    return gate.file.parent / FOLDER / Path(path).name
+
+
+def _beside(path: Path) -> Path:
+    return path.with_name(f".{path.name}.{uuid4().hex}.new")
+
+
+def _row_of(path: Path) -> Row:
+    try:
+        stat = os.stat(path)
+    except OSError:
+        return ABSENT
+    return Row(stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size, stat.st_ino)
