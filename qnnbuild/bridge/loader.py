@@ -21,7 +21,6 @@ from doit.exceptions import InvalidDodoFile
 
 from qnnbuild.engine import gate, only_recipes
 from qnnbuild.engine.gate_file import Group
-from qnnbuild.engine.gate_restore import Restored, restore
 from qnnbuild.engine.trust import HINT, NO, TRUST, YES, trust_of
 from qnnbuild.errors import NothingMatches, Problem, QnnbuildError, RecipeError, did_you_mean
 
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from qnnbuild.bridge.events import Events
     from qnnbuild.bridge.session import Session
     from qnnbuild.bridge.tasks import Build
+    from qnnbuild.engine.gate_restore import Restored
 
 STARTER = Path(__file__).parents[1] / "starter" / "dodo.py"
 """What `qnnbuild init` writes: to leave it out is no loss, and needs no word."""
@@ -181,8 +181,15 @@ class Loader(DodoTaskLoader):  # type: ignore[misc]
     def _restored(self, found: gate.Gate, options: Mapping[str, Any]) -> Sequence[Restored]:
         """By the gate, where nobody but our reporter wants to hear of actions one by one."""
         ours = (options.get("reporter"), options.get("outfile")) == ("qnnbuild", sys.stdout)
-        if not ours or self.events is not None or os.environ.get("GITHUB_STEP_SUMMARY"):
+        if (
+            found.is_shut
+            or not ours
+            or self.events is not None
+            or os.environ.get("GITHUB_STEP_SUMMARY")
+        ):
             return ()
+        from qnnbuild.engine.gate_restore import restore
+
         return restore(found, say=_say)
 
     def _open(

@@ -18,6 +18,7 @@ from qnnbuild.engine.gate import COMMON, Gate, renew
 from qnnbuild.engine.gate_file import ABSENT, Group, Landed, Row, group_of
 from qnnbuild.engine.places import BUILD
 from qnnbuild.text.amounts import duration, told_size
+from qnnbuild.text.shown import shown
 
 if TYPE_CHECKING:
     from qnnbuild.engine.gate_copies import Came
@@ -34,15 +35,11 @@ class Restored(NamedTuple):
     seconds: float  # what making it took
     warnings: tuple[str, ...]
 
-
-def told(restored: Iterable[Restored]) -> Iterator[str]:
-    """A line for each, with what making it warned of."""
-    from qnnbuild.text.shown import shown
-
-    for one in restored:
-        yield f"restored {shown(one.name, os.environ)} ({duration(0.0)})\n"
-        for warning in one.warnings:
-            yield f"  warning: {' '.join(shown(warning, os.environ).split())}\n"
+    def __str__(self) -> str:
+        """As a build tells it: a line, and one for each warning of the run that made it."""
+        warnings = (" ".join(shown(one, os.environ).split()) for one in self.warnings)
+        lines = [f"restored {shown(self.name, os.environ)} ({duration(0.0)})"]
+        return "\n".join([*lines, *(f"  warning: {one}" for one in warnings), ""])
 
 
 class Lacking(NamedTuple):

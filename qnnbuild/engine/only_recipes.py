@@ -15,13 +15,16 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from qnnbuild.engine.gate import look, mark
-from qnnbuild.engine.gate_restore import restore, told
+from qnnbuild.engine.gate import Gate, look, mark
 from qnnbuild.engine.places import OF_CHECKOUT
 from qnnbuild.engine.signature import RACY_NS, Signature
 from qnnbuild.engine.small_file import NotSmall, read_json
 from qnnbuild.text.amounts import told_end
+
+if TYPE_CHECKING:
+    from qnnbuild.engine.gate_restore import Restored
 
 FILES = ("dodo.py", "doit.cfg", "pyproject.toml")
 """What doit reads of a checkout."""
@@ -74,7 +77,7 @@ def nothing_to_do(
     if not says_nothing_else(words) or not is_noted(root):
         return None
     gate = look(root)
-    restored = restore(gate, must_shut=True, say=say) if not gate.is_shut else []
+    restored = () if gate.is_shut else _restored(gate, say)
     actions = sum(group.actions for group in gate.closed.values())
     if not gate.is_shut or not actions:
         return None
@@ -82,7 +85,13 @@ def nothing_to_do(
     saved_s -= sum(one.seconds for one in restored)
     what = f"reused {actions - len(restored):,}"
     what = f"restored {len(restored):,}, {what}" if restored else f"nothing to do: {what}"
-    return "".join(told(restored)) + told_end(what, time.monotonic() - began, saved_s)
+    return "".join(map(str, restored)) + told_end(what, time.monotonic() - began, saved_s)
+
+
+def _restored(gate: Gate, say: Callable[[str], None]) -> Sequence[Restored]:
+    from qnnbuild.engine.gate_restore import restore  # a build of nothing has no use for it
+
+    return restore(gate, must_shut=True, say=say)
 
 
 def says_nothing_else(words: Sequence[str]) -> bool:

@@ -10,12 +10,12 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol, TextIO
 
-from qnnbuild.engine.gate_restore import Restored, told
 from qnnbuild.engine.status import Going, Status
 from qnnbuild.errors import QnnbuildError
 from qnnbuild.text.amounts import duration, told_end
 
 if TYPE_CHECKING:
+    from qnnbuild.engine.gate_restore import Restored
     from qnnbuild.engine.outlook import Outlook, Rest
     from qnnbuild.engine.state import Outcome
 
@@ -136,8 +136,8 @@ class Progress:
             self.counts["restored"] += len(came)
             self.counts["reused"] -= len(came)
             self.saved_s -= sum(one.seconds for one in came)
-            for text in told(came):
-                self.out.write(text)
+            for one in came:
+                self.out.write(str(one))
 
     def reused(self, name: str, saved_s: float) -> None:
         with self._lock:

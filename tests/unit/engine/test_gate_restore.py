@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from qnnbuild.engine import gate, gate_restore, stats
-from qnnbuild.engine.gate_restore import Restored, restore, told
+from qnnbuild.engine.gate_restore import Restored, restore
 from qnnbuild.engine.leases import Lease
 from qnnbuild.engine.state import Current
 from qnnbuild.engine.whole_folders import WholeFolders
@@ -318,4 +318,4 @@ def test_each_is_told_with_what_making_it_warned_of(built: Restorable) -> None:
     (one,) = restore(built.look())
 
     assert one == Restored("bundle/m@A", 2.5, ("mind this",))
-    assert "".join(told([one])) == "restored bundle/m@A (0.0 s)\n  warning: mind this\n"
+    assert str(one) == "restored bundle/m@A (0.0 s)\n  warning: mind this\n"
