@@ -99,10 +99,12 @@ BY_EXIT_CODE: dict[int, type[QnnbuildError]] = {
 }
 
 
-def did_you_mean(word: str, known: Iterable[str], otherwise: str | None = None) -> str | None:
-    """A hint with the nearest known words, or `otherwise`."""
+def did_you_mean(
+    word: str, known: Iterable[str], otherwise: str | None = None, *, alike: float = 0.6
+) -> str | None:
+    """A hint with the nearest known words, or `otherwise`; `alike` is difflib's ratio, up to 1."""
     by_folded = {name.casefold(): name for name in known}
-    near = difflib.get_close_matches(word.casefold(), by_folded, n=3, cutoff=0.6)
+    near = difflib.get_close_matches(word.casefold(), by_folded, n=3, cutoff=alike)
     if not near:
         return otherwise
     names = " or ".join(f"'{by_folded[name]}'" for name in near)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from argparse import ArgumentParser, Namespace
-from importlib import resources
+from collections.abc import Iterator
 
+from qnnbuild.commands.chips_meant import looked_up
 from qnnbuild.commands.columns import print_json, print_rows
 from qnnbuild.digest import Json
+from qnnbuild.model.chips import Chips
 from qnnbuild.model.patterns import select
 from qnnbuild.model.recipe import Chip
 from qnnbuild.repo import open_chips
@@ -26,24 +27,32 @@ def arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     chips = open_chips()
     found: dict[str, Chip] = {}
-    looked_up: list[Chip] = []
+    alone: list[Chip] = []
     for word in args.words:
         is_selector = any(c in word for c in "@*?<>=&!") or word == "fp16"
-        some = select([(word, None)], chips) if is_selector else chips.look_up(word)
+        some = select([(word, None)], chips) if is_selector else looked_up(word, chips)
         found.update((chip.name, chip) for chip in some)
-        looked_up += () if is_selector else some
+        alone += () if is_selector else some
     shown = list(found.values()) if args.words else list(chips)
     if args.json:
         print_json([_data(chip) for chip in shown])
         return 0
     head = ("chip", "soc_model", "HTP", "VTCM", "HVX", "fp16", "tags", "sold as")
     print_rows([_row(chip) for chip in shown], head)
-    for chip in looked_up:
-        print(f"\n{chip.name}: {chip.seen}")
-    if looked_up:
-        table = resources.files("qnnbuild.model") / "chips.yaml"
-        print(f"what the letters mean: the top of {table}", file=sys.stderr)
+    for chip in alone:
+        print(f"\n{chip.name}")
+        print_rows([(f"  {what}", told) for what, told in _more(chip, chips) if told])
     return 0
+
+
+def _more(chip: Chip, chips: Chips) -> Iterator[tuple[str, str]]:
+    """What a table has no room for."""
+    facts, notes = chips.where_from(chip)
+    yield "kernel's ids", ", ".join(map(str, chip.kernel_ids))
+    yield "bf16", "yes" if chip.bf16 else ""
+    yield "facts from", facts
+    yield "notes", notes
+    yield "in a recipe", f"chips: [{chip.name}]"
 
 
 def _row(chip: Chip) -> tuple[str, ...]:

@@ -17,6 +17,10 @@ from qnnbuild.model.nearest import nearest
 from qnnbuild.model.recipe import Chip, Scalar
 
 _NUMBER = re.compile(r"[1-9][0-9]{0,8}")
+_WORD = re.compile(r"[A-Za-z0-9]+")
+_NUMBERED = re.compile(r"\bC\d+: ")
+"""What sources disagree about is numbered in the table."""
+
 ALL_CHIPS = "all chips: qnnbuild chips"
 
 
@@ -39,6 +43,8 @@ class Chips:
     refused: tuple[Refused, ...] = ()
     unnamed: Mapping[int, str] = field(default_factory=dict)
     """soc_model ids that the library has no name for, and why they are refused."""
+    sources: Mapping[str, str] = field(default_factory=dict)
+    """What the short words in `seen` of a row mean."""
 
     def __iter__(self) -> Iterator[Chip]:
         return iter(self.rows.values())
@@ -152,6 +158,19 @@ class Chips:
         found = tuple(chip for chip in self if digits in re.findall(r"\d+", chip.name))
         return tuple(chip for chip in found if "phones" in chip.tags) or found
 
+    def where_from(self, chip: Chip) -> tuple[str, str]:
+        """Where the facts of a chip are from, and what there is to say of them."""
+
+        def in_full(text: str) -> str:
+            return _WORD.sub(lambda word: self.sources.get(word[0], word[0]), text)
+
+        first, *rest = re.split(r"[;.] ", chip.seen, maxsplit=1)
+        words = first.split()
+        notes = in_full(_NUMBERED.sub("", "".join(rest)))
+        if any(word.partition("#")[0] not in self.sources for word in words):
+            return "", f"{in_full(first)}; {notes}" if notes else in_full(first)
+        return ", ".join(map(in_full, words)), notes
+
     def _by_id(self, number: int) -> tuple[Chip, ...]:
         return self.by_soc_model(number) or self.by_kernel_id(number)
 
@@ -204,9 +223,11 @@ def load_chips(text: str, file: str = "chips.yaml") -> Chips:
     unnamed: Mapping[str, Any] = {}
     if "unnamed" in sections:
         unnamed = reader.row(sections["unnamed"], UNNAMED, "unnamed").values
+    named = reader.entries(sections.get("sources"), "sources")
+    sources = {key: text_of(reader, value) or key for key, _, value in named}
     reader.raise_problems()
     ids = dict.fromkeys(unnamed.get("soc_models", ()), why.get(unnamed.get("why", "")) or "")
-    return Chips(rows=rows, refused=tuple(refused), unnamed=ids)
+    return Chips(rows=rows, refused=tuple(refused), unnamed=ids, sources=sources)
 
 
 def complete(reader: Reader, row: Row) -> bool:
@@ -272,10 +293,9 @@ def _forms(soc_model: str) -> Iterator[str]:
 
 
 def _sold_as(name: str) -> str:
-    """A shop's name without what shops add."""
-    words = re.sub(r"[®™©]|\(r\)|\(tm\)", " ", name.casefold()).split()
-    added = {"qualcomm", "snapdragon", "dragonwing", "mobile", "platform", "compute"}
-    return " ".join(word for word in words if word not in added)
+    """A shop's name without what shops add, and however it is spaced: 8gen3."""
+    words = re.sub(r"[®™©]|\(r\)|\(tm\)", " ", name.casefold())
+    return re.sub(r"qualcomm|snapdragon|dragonwing|mobile|platform|compute|[ _-]", "", words)
 
 
 def _or(chips: Sequence[Chip] | Sequence[str]) -> str:

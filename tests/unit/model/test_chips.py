@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 import pytest
 
 from qnnbuild.errors import NothingMatches, QnnbuildError, RecipeError, Span
@@ -285,3 +288,31 @@ def test_a_bom_crlf_and_an_empty_file_are_no_trouble():
 
     assert [chip.name for chip in loaded("\ufeff" + row)] == ["SM1"]
     assert len(loaded("")) == 0
+
+
+@pytest.mark.parametrize("word", ["8gen3", "8-gen-3", "Snapdragon8Gen3", "8 gen 3 mobile"])
+def test_a_shops_name_is_found_however_it_is_spaced(word: str) -> None:
+    assert [chip.name for chip in CHIPS.look_up(word)] == ["SM8650"]
+
+
+def test_where_facts_are_from_is_told_in_full() -> None:
+    facts, notes = CHIPS.where_from(CHIPS["SM8650"])
+
+    assert facts.startswith("QnnTypes.h, ExecuTorch, ")
+    assert notes == "chipwright gives 57 to QCS8550, which is 66"
+
+
+def test_no_chip_tells_where_from_in_letters() -> None:
+    """A word of a row that `sources` does not have would be told as it is."""
+    letters = CHIPS.sources.keys() - set(CHIPS.sources.values())
+    told = {chip.name: " ".join(CHIPS.where_from(chip)) for chip in CHIPS}
+    words = {name: set(re.findall(r"[A-Za-z0-9]+", text)) for name, text in told.items()}
+    found = {name for name in told if letters & words[name]}
+
+    assert found == set()
+
+
+def test_facts_of_the_repos_own_table_are_told_as_they_are() -> None:
+    own = replace(CHIPS["SM8650"], seen="chips.yaml of the repo")
+
+    assert CHIPS.where_from(own) == ("", "chips.yaml of the repo")
