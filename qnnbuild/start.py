@@ -34,14 +34,15 @@ def _is_done(began: float) -> bool:
         if told is None:
             return False
         _say(told)
-    except BrokenPipeError:
-        # the reader has seen enough; Python would complain once more when it flushes at its end
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except OSError:
         return False
     return True
 
 
 def _say(text: str) -> None:
-    sys.stdout.write(text)
-    sys.stdout.flush()
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # the reader has seen enough; Python would complain once more when it flushes at its end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from qnnbuild.bridge.events import Events
     from qnnbuild.bridge.session import Session
     from qnnbuild.bridge.tasks import Build
-    from qnnbuild.engine.gate_restore import Restored
+    from qnnbuild.engine.gate import Restored
 
 STARTER = Path(__file__).parents[1] / "starter" / "dodo.py"
 """What `qnnbuild init` writes: to leave it out is no loss, and needs no word."""
@@ -80,6 +80,7 @@ class Loader(DodoTaskLoader):  # type: ignore[misc]
         self.build: Build | None = None
         self.behind = (0, 0.0)  # what is selected and behind the gate: how many, seconds saved
         self.restored: Sequence[Restored] = ()  # of that, what build/ had lacked
+        self.came: frozenset[str] = frozenset()  # not behind the gate, and back all the same
         self.began = time.monotonic()
         self.at_once = 1  # how many actions may run at once
         self.given: Mapping[str, Any] = {}  # doit's options, as it has read them
@@ -158,7 +159,7 @@ class Loader(DodoTaskLoader):  # type: ignore[misc]
         plain_run = cmd.execute_tasks and not options.get("always") and not options.get("single")
         words = pos_args or cmd.sel_tasks or ()
         if plain_run and not words:
-            self.restored = self._restored(self.gate, options)
+            self._restore(self.gate, options)
         recipes, behind = self.gate.recipes, self.gate.closed
         if not plain_run:
             recipes, behind = None, {}
@@ -178,19 +179,16 @@ class Loader(DodoTaskLoader):  # type: ignore[misc]
         self.behind = (chosen.count, chosen.saved_s)
         return tasks
 
-    def _restored(self, found: gate.Gate, options: Mapping[str, Any]) -> Sequence[Restored]:
+    def _restore(self, found: gate.Gate, options: Mapping[str, Any]) -> None:
         """By the gate, where nobody but our reporter wants to hear of actions one by one."""
         ours = (options.get("reporter"), options.get("outfile")) == ("qnnbuild", sys.stdout)
-        if (
-            found.is_shut
-            or not ours
-            or self.events is not None
-            or os.environ.get("GITHUB_STEP_SUMMARY")
-        ):
-            return ()
-        from qnnbuild.engine.gate_restore import restore
+        others = self.events is not None or os.environ.get("GITHUB_STEP_SUMMARY")
+        if not found.is_shut and ours and not others:
+            from qnnbuild.engine.gate_restore import restore, told
 
-        return restore(found, say=_say)
+            _say(told(restore(found, say=_say)))  # at once: a bad recipe may end it here
+        self.restored = [one for one in found.came if one.group in found.closed]
+        self.came = frozenset(one.name for one in found.came if one.group not in found.closed)
 
     def _open(
         self, cmd: Any, recipes: tuple[str, ...] | None, unseen: frozenset[str]

@@ -127,9 +127,10 @@ class Reporter(ExecutedOnlyReporter):  # type: ignore[misc]
     def skip_uptodate(self, task: Task) -> None:
         build = self.loader.build
         if build is not None and task.name in build.current:
-            self.how[task.name] = "reused"
+            came_back = task.name in self.loader.came
+            self.how[task.name] = "restored" if came_back else "reused"
             record = build.current[task.name]
-            self.progress.reused(task.name, record.seconds)
+            self.progress.reused(task.name, record.seconds, came_back=came_back)
             if self.events is not None:
                 self.events.current(task.name, record.key, record.seconds)
 

@@ -15,7 +15,7 @@ import os
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,6 +31,19 @@ COMMON = ""
 
 SIGNING_KEY = "QNNBUILD_SIGNING_KEY"
 """Which key it is cannot be told without opening it: with one, everything is looked at."""
+
+
+class Restored(NamedTuple):
+    """A bundle that came back by what the gate knows."""
+
+    name: str
+    group: str
+    seconds: float  # what making it took
+    warnings: tuple[str, ...]
+
+
+_came: dict[str, list[Restored]] = {}
+"""Of each root: who looks a second time is to tell them as well."""
 
 
 class Looked(NamedTuple):
@@ -57,6 +70,7 @@ class Gate:
         self.facts: Mapping[str, Any] = {}
         self.listed: Sequence[str] | None = None  # the recipes; None: groups mean nothing
         self.gone: Sequence[str] = ()  # what the end of the last build wrote, and is not there
+        self.came = _came.setdefault(os.path.abspath(root), [])  # back, by this process
         self.closed: dict[str, Group] = {}
         self.recipes: tuple[str, ...] | None = None
         """The recipes that are to be looked at; None: everything, with no memory of before."""
@@ -230,7 +244,7 @@ def renew(gate: Gate, groups: Mapping[str, Group], ends: Mapping[str, Row]) -> N
     gate.touched = {name: rows for name, rows in gate.touched.items() if name not in groups}
     gate.facts = {**gate.facts, "finished": {**gate.facts["finished"], **ends}}
     gate.gone = [path for path in gate.gone if path not in ends]
-    with _opened(gate.root) as folder:
+    with _opened(gate.root) as folder, suppress(OSError):  # without it all is looked at once more
         if _row(os.fsencode(gate.file), folder) == gate.began:
             write(gate.file, Content(facts=gate.facts, groups=[*gate.groups.values()]))
             gate.began = _row(os.fsencode(gate.file), folder)

@@ -36,19 +36,18 @@ class Came(NamedTuple):
     rows: Mapping[bytes, Row]  # of its files as they are now in build/
 
 
-def copies(root: Path, folder: Path, lacking: Sequence[Lacking]) -> dict[str, Came]:
-    """Put bundles out of the store `folder` into build/; those that came, by where they land."""
+def copies(root: Path, folder: Path, lacking: Sequence[Lacking], came: dict[str, Came]) -> None:
+    """Put bundles out of the store `folder` into build/; `came` gets them by where they land."""
     with suppress(QnnbuildError, OSError):  # the build meets it again, and tells it
         lease = Lease.take(folder, checkout_of(root))
         try:
             stats = Stats()
-            copying = _Copying(root, Store(folder, stats, only_look=True), lacking)
-            copying.run()
+            store = Store(folder, stats, only_look=True)
+            store.sweep()  # no build with a plan may come here for long
+            _Copying(root, store, lacking, came).run()
             _keep(root, folder, stats)
-            return copying.came
         finally:
             lease.end()
-    return {}
 
 
 def _keep(root: Path, folder: Path, stats: Stats) -> None:
@@ -76,34 +75,51 @@ class _Filled(NamedTuple):
 
 
 class _Copying:
-    def __init__(self, root: Path, store: Store, lacking: Sequence[Lacking]) -> None:
+    def __init__(
+        self, root: Path, store: Store, lacking: Sequence[Lacking], came: dict[str, Came]
+    ) -> None:
         self.top = root / BUILD
         self.store = store
         self.records = RecordFiles(store.root)
         self.whole = WholeFolders(store)
-        self.came: dict[str, Came] = {}
+        self.came = came
         self._todo = deque(lacking)
+        self._threads: list[threading.Thread] = []
+        self._bug: BaseException | None = None
 
     def run(self) -> None:
-        count = min(len(os.sched_getaffinity(0)), MOST_THREADS, len(self._todo))
-        threads = [threading.Thread(target=self._run, daemon=True) for _ in range(count)]
         try:
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
-        finally:
+            self._begin(min(len(os.sched_getaffinity(0)), MOST_THREADS, len(self._todo)))
+            self._end()
+        finally:  # a signal may come at any place above
             self._todo.clear()
-            for thread in threads:
-                thread.join()
+            self._end()
             self.whole.close()
+        if self._bug is not None:
+            raise self._bug
+
+    def _begin(self, count: int) -> None:
+        for _ in range(count):
+            thread = threading.Thread(target=self._run, daemon=True)
+            try:
+                thread.start()
+            except RuntimeError:  # the machine has no more of them
+                break
+            self._threads.append(thread)
+
+    def _end(self) -> None:
+        for thread in self._threads:
+            thread.join()
 
     def _run(self) -> None:
-        """Until nothing is left. Trouble ends all: the build meets it again, and tells it."""
+        """Until nothing is left."""
         try:
             self._copy()
-        except (QnnbuildError, OSError):
+        except (QnnbuildError, OSError):  # the build meets it again, and tells it
             self._todo.clear()
+        except BaseException as error:  # noqa: BLE001 - of ours, to be seen where it can be
+            self._todo.clear()
+            self._bug = error
 
     def _copy(self) -> None:
         """Move each when the times of its files are no longer fresh.
@@ -122,9 +138,10 @@ class _Copying:
             self._move(filled)
 
     def _next(self) -> Lacking | None:
-        with suppress(IndexError):
+        try:
             return self._todo.popleft()
-        return None
+        except IndexError:  # another thread had the last one
+            return None
 
     def _filled(self, one: Lacking) -> _Filled | None:
         folder = self.top / one.landed.lands
@@ -136,7 +153,7 @@ class _Copying:
             return None
         try:
             new = self.whole.fill(tree)
-        except Gone:
+        except Gone:  # collected, damaged, or in a remote cache alone: the build knows what to do
             return None
         rows = {name: _row(new / name) for name in tree.files}
         return _Filled(one, record, tree, new, rows, time.monotonic_ns())

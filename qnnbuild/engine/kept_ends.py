@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 from collections.abc import Mapping
 from contextlib import suppress
@@ -37,20 +36,17 @@ def keep_ends(gate: Gate, rows: Mapping[str, Row]) -> dict[str, Digest]:
 
 
 def _kept(path: Path, row: Row, copy: Path) -> Digest | None:
-    """None when it changed meanwhile, or there is no room: it is written anew next time, then."""
-    copy.parent.mkdir(exist_ok=True)
+    """None when it changed meanwhile, or the disk refuses: then a build writes it anew."""
     new = _beside(copy)
     try:
+        copy.parent.mkdir(exist_ok=True)
         digest = copy_and_digest(path, new)
         os.replace(new, copy)
-    except FileNotFoundError:
+    except OSError:  # the build is as good without a copy
         return None
-    except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            return None
-        raise
     finally:
-        new.unlink(missing_ok=True)
+        with suppress(OSError):  # there is none where its folder refused it
+            new.unlink()
     return digest if _row_of(path) == row else None
 
 
@@ -61,16 +57,16 @@ def put_end(gate: Gate, path: str) -> Row | None:
     """
     wanted = gate.facts["kept"].get(path)
     to = gate.root / path
-    to.parent.mkdir(parents=True, exist_ok=True)
     new = _beside(to)
     try:
+        to.parent.mkdir(parents=True, exist_ok=True)
         if wanted is None or copy_and_digest(_copy_of(gate, path), new) != wanted:
             return None
         os.link(new, to)
     except OSError:  # all of it can be made again, and is then
         return None
     finally:
-        with suppress(OSError):
+        with suppress(OSError):  # as above
             new.unlink()
     return _row_of(to)
 

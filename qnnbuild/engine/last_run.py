@@ -30,6 +30,7 @@ class RunLog:
     """Of one build. Safe between threads."""
 
     def __init__(self, root: Path, clock: Callable[[], float] = time.monotonic) -> None:
+        self._root = root
         self.path = path_of(root)
         self._clock = clock
         self._first = clock()
@@ -60,9 +61,14 @@ class RunLog:
         self._ran[name] = Ran(how=how, began=began, ended=ended, seconds=own, worker=worker)
 
     def finish(self) -> None:
-        """Write it, if there is anything to tell: copies out of the store are no news."""
+        """Write it, if there is anything to tell.
+
+        Copies out of the store are no news, unless the build before failed: it is over then.
+        """
         if all(one.how in NO_NEWS for one in self._ran.values()):
-            return
+            before = last_run(self._root) if self._ran else None
+            if before is None or all(one.how != FAILED for one in before.actions.values()):
+                return
         took = max(one.ended for one in self._ran.values())
         run = LastRun(began=self._began, seconds=took, actions=self._ran)
         with on_disk("the times of the build cannot be kept"):

@@ -36,17 +36,19 @@ class Lease:
         path = root / FOLDER / f"{uuid4().hex}.lease"
         path.parent.mkdir(exist_ok=True)
         unheld = path.with_suffix(".new")  # a lease that is seen is held
+        file = None
         with on_disk("the build cannot be noted in the store"):
-            file = unheld.open("x", encoding="utf-8")
             try:
+                file = unheld.open("x", encoding="utf-8")
                 fcntl.flock(file.fileno(), fcntl.LOCK_EX)
                 json.dump({"checkout": checkout, "began_ns": time.time_ns()}, file)
                 file.flush()
                 os.rename(unheld, path)
             except BaseException:
-                unheld.unlink()
+                unheld.unlink(missing_ok=True)
                 with suppress(OSError):  # what is not written yet has no room
-                    file.close()
+                    if file is not None:
+                        file.close()
                 raise
         return cls(path=path, file=file)
 

@@ -15,16 +15,12 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from qnnbuild.engine.gate import Gate, look, mark
 from qnnbuild.engine.places import OF_CHECKOUT
 from qnnbuild.engine.signature import RACY_NS, Signature
 from qnnbuild.engine.small_file import NotSmall, read_json
 from qnnbuild.text.amounts import told_end
-
-if TYPE_CHECKING:
-    from qnnbuild.engine.gate_restore import Restored
 
 FILES = ("dodo.py", "doit.cfg", "pyproject.toml")
 """What doit reads of a checkout."""
@@ -77,21 +73,25 @@ def nothing_to_do(
     if not says_nothing_else(words) or not is_noted(root):
         return None
     gate = look(root)
-    restored = () if gate.is_shut else _restored(gate, say)
+    lines = "" if gate.is_shut else _restored(gate, say)
     actions = sum(group.actions for group in gate.closed.values())
     if not gate.is_shut or not actions:
+        if lines:
+            say(lines)
         return None
+    restored = [one for one in gate.came if one.group in gate.closed]
     saved_s = sum(group.saved_s for group in gate.closed.values())
     saved_s -= sum(one.seconds for one in restored)
     what = f"reused {actions - len(restored):,}"
     what = f"restored {len(restored):,}, {what}" if restored else f"nothing to do: {what}"
-    return "".join(map(str, restored)) + told_end(what, time.monotonic() - began, saved_s)
+    return lines + told_end(what, time.monotonic() - began, saved_s)
 
 
-def _restored(gate: Gate, say: Callable[[str], None]) -> Sequence[Restored]:
-    from qnnbuild.engine.gate_restore import restore  # a build of nothing has no use for it
+def _restored(gate: Gate, say: Callable[[str], None]) -> str:
+    """What came back, in lines."""
+    from qnnbuild.engine.gate_restore import restore, told  # a build of nothing has no use for it
 
-    return restore(gate, must_shut=True, say=say)
+    return told(restore(gate, must_shut=True, say=say))
 
 
 def says_nothing_else(words: Sequence[str]) -> bool:

@@ -15,7 +15,7 @@ from qnnbuild.errors import QnnbuildError
 from qnnbuild.text.amounts import duration, told_end
 
 if TYPE_CHECKING:
-    from qnnbuild.engine.gate_restore import Restored
+    from qnnbuild.engine.gate import Restored
     from qnnbuild.engine.outlook import Outlook, Rest
     from qnnbuild.engine.state import Outcome
 
@@ -131,18 +131,17 @@ class Progress:
                         self._view.say(f"  warning: {' '.join(self._shown(warning).split())}\n")
 
     def restored(self, came: Sequence[Restored]) -> None:
-        """Before the build began, of those that are known to be current."""
+        """Of those that are known to be current: they came back before the build began."""
         if came:
             self.counts["restored"] += len(came)
             self.counts["reused"] -= len(came)
             self.saved_s -= sum(one.seconds for one in came)
-            for one in came:
-                self.out.write(str(one))
 
-    def reused(self, name: str, saved_s: float) -> None:
+    def reused(self, name: str, saved_s: float, *, came_back: bool = False) -> None:
+        """It was current; or is, because it came back before the build began."""
         with self._lock:
-            self.counts["reused"] += 1
-            self.saved_s += saved_s
+            self.counts["restored" if came_back else "reused"] += 1
+            self.saved_s += 0.0 if came_back else saved_s
             self._drop(name)
 
     def failed(self, name: str, text: str) -> None:

@@ -12,8 +12,9 @@ from pathlib import Path
 from qnnbuild.actions.record import Tree
 from qnnbuild.engine.store import Store, remove
 
-OCCUPIED = (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR, errno.EXDEV)
-"""Somebody else put something there just now, or it is a mount that looks like the same disk."""
+NOT_FREE = (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR, errno.ENOENT, errno.EXDEV)
+"""Somebody else put something there just now or took the folder above away, or it is a mount that
+looks like the same disk."""
 
 
 class WholeFolders:
@@ -55,7 +56,7 @@ class WholeFolders:
             os.rename(new, folder)
         except BaseException as error:
             remove(new)
-            if isinstance(error, OSError) and error.errno in OCCUPIED:
+            if isinstance(error, OSError) and error.errno in NOT_FREE:
                 return False
             raise
         return True

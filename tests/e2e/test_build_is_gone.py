@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
+import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -137,3 +140,107 @@ def test_a_copy_of_the_store_that_is_damaged_is_made_again(repo: SmallRepo) -> N
     assert done.code == 0
     assert done.ran != []
     assert repo.files() == before
+
+
+def test_what_came_back_before_a_plan_is_told_and_counted_as_restored(repo: SmallRepo) -> None:
+    """Somebody's file keeps one folder: the gate puts back the others, and the build that one."""
+    count = int(repo.doit().summary.split()[-1])
+    shutil.rmtree(repo.root / "build")
+    notes = repo.root / "build" / "tiny" / "SM8550" / "notes.txt"
+    notes.parent.mkdir(parents=True)
+    notes.write_text("mine")
+    done = repo.qnnbuild("build")
+
+    assert restored(done) == BUNDLES
+    assert done.summary == f"restored 3, reused {count - 3}"
+    assert notes.read_text() == "mine"
+
+
+def test_a_bad_recipe_beside_them_hides_nothing(repo: SmallRepo) -> None:
+    """What came back is told, and then what is wrong."""
+    shutil.rmtree(repo.root / "build")
+    repo.recipe("bad", "model: bad\n")
+    done = repo.doit()
+
+    assert done.code == 2
+    assert restored(done) == BUNDLES
+    assert "recipes/bad.yaml" in done.err
+
+
+def test_a_file_in_the_place_of_build_is_told_as_ever(repo: SmallRepo) -> None:
+    shutil.rmtree(repo.root / "build")
+    (repo.root / "build").write_text("mine")
+    done = repo.doit()
+
+    assert done.code == 6
+    assert "cannot be kept" in done.out
+    assert (repo.root / "build").read_text() == "mine"
+
+
+def test_a_failure_that_is_over_is_not_told_as_the_last_run(repo: SmallRepo) -> None:
+    good = (repo.root / "onnx" / "deep.onnx").read_bytes()
+    (repo.root / "onnx" / "deep.onnx").write_bytes(b"junk")
+    bad = repo.doit("--continue")
+    (repo.root / "onnx" / "deep.onnx").write_bytes(good)
+    shutil.rmtree(repo.root / "build" / "tiny")
+    repo.doit()
+    run = json.loads((repo.root / ".qnnbuild" / "last-run.json").read_text())
+
+    assert bad.code != 0
+    assert {one["how"] for one in run["actions"].values()} == {"restored"}
+
+
+SLOW = """
+import os, sys, time
+from qnnbuild.engine import gate_restore, store
+gate_restore.TOLD_BYTES = 0
+copy = store.Store.copy
+def slowly(self, digest, to):
+    time.sleep(0.05)
+    copy(self, digest, to)
+store.Store.copy = slowly
+sys.argv = ["qnnbuild", "build"]
+from qnnbuild.start import main
+sys.exit(main())
+"""
+"""`qnnbuild build` that tells before it copies, as it does of large bundles."""
+
+
+def slow(repo: SmallRepo) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", SLOW], cwd=repo.root, env=repo.env, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_signal_ends_it_with_its_number_and_leaves_nothing(repo: SmallRepo, number: int) -> None:
+    before = everything(repo)
+    shutil.rmtree(repo.root / "build")
+    with slow(repo) as going:
+        assert going.stdout is not None
+        assert going.stdout.readline().startswith("restoring 3 bundles, ")
+        time.sleep(0.1)  # among the copies, which take longer
+        going.send_signal(number)
+        out, err = going.communicate()
+    left = [*repo.left_in_store(), *(repo.root / ".qnnbuild" / "builds").iterdir()]
+    again = repo.qnnbuild("build")
+
+    assert (going.returncode, err) == (128 + number, "")
+    assert out.startswith("stopped: restored ")
+    assert left == []
+    assert again.code == 0
+    assert everything(repo) == before
+
+
+def test_a_reader_that_has_gone_away_changes_nothing(repo: SmallRepo) -> None:
+    before = everything(repo)
+    shutil.rmtree(repo.root / "build")
+    with slow(repo) as going:
+        assert going.stdout is not None
+        going.stdout.close()
+        assert going.stderr is not None
+        err = going.stderr.read()
+
+    assert (going.returncode, err) == (0, "")
+    assert everything(repo) == before

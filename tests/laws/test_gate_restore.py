@@ -109,6 +109,7 @@ def test_a_kill_while_the_gate_restores_leaves_nothing_untrue(built: FakeWorld) 
         restore(seen, must_shut=True)
         if seen.is_shut:
             assert shipped(built) == clean, number
+            assert list((built.root / ".qnnbuild" / "tmp").iterdir()) == [], number
         hows, made = build(built)
         assert shipped(built) == clean, number
         assert made == [], number
