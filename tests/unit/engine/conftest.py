@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from qnnbuild.engine import gate
 from qnnbuild.engine.inputs import Inputs
 from qnnbuild.engine.records import Records
 from qnnbuild.engine.stats import Stats
 from tests.unit.engine.fake_world import FakeWorld
+from tests.unit.engine.restorable import Restorable, restorable
 
 
 @pytest.fixture
@@ -31,3 +33,10 @@ def inputs(repo: Path, tmp_path: Path):
     records = Records(tmp_path / "records.db", "here")
     yield Inputs(repo, Stats(), records)
     records.close()
+
+
+@pytest.fixture
+def built(world, monkeypatch: pytest.MonkeyPatch) -> Restorable:
+    monkeypatch.delenv("QNNBUILD_TRUST", raising=False)
+    monkeypatch.setattr(gate, "own_files", lambda: iter(()))  # others may edit the package now
+    return restorable(world)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from qnnbuild.engine import gate
-from qnnbuild.engine.gate import Gate, Looked
+from qnnbuild.engine.gate import Gate, Looked, Restored
 from qnnbuild.engine.gate_file import Landed
 from tests.unit.engine.fake_world import FakeWorld, action, make_all
 
@@ -29,6 +30,8 @@ PLAN = [
         ),
     )
 ]
+
+BUNDLES = [f"bundle/{model}@{chip}" for model in MODELS for chip in CHIPS]
 
 
 @dataclass
@@ -92,3 +95,12 @@ def restorable(world: FakeWorld) -> Restorable:
     made = Restorable(world)
     made.build()
     return made
+
+
+def names(restored: list[Restored]) -> list[str]:
+    return [one.name for one in restored]
+
+
+def gone(built: Restorable, *folders: str) -> None:
+    for folder in folders or ("",):
+        shutil.rmtree(built.root / "build" / folder)
