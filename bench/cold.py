@@ -6,9 +6,10 @@ The loops are what people write by hand, with `xargs -P` over all graphs and chi
 scripts of fifteen lines that open one session of ONNX Runtime's plugin. One loop does what a build
 does: onnxsim with its check for each model, and for each chip a compile, a second session that
 loads what was compiled, and a folder with checksums. The other one only compiles. Neither hashes
-tools, records, writes manifests, or is of any help the next time. Small models: a dozen of a few
-kilobytes. Large ones: one of 200 MB of weights. Turns change the order, and each begins with
-an empty store.
+tools, records, writes manifests, or is of any help the next time. What the sessions of the second
+loop take, all else of its processes left out, is told too: no build that compiles is below it.
+Small models: a dozen of a few kilobytes. Large ones: one of 200 MB of weights. Turns change the
+order, and each begins with an empty store.
 """
 
 from __future__ import annotations
@@ -29,11 +30,12 @@ from onnx import TensorProto, helper
 PART = "cold"
 STEPS = "loop of the same steps"
 COMPILES = "loop of compiles alone"
+SESSIONS = "the compiler's own time in it"
 STARTER = REPO / "qnnbuild" / "starter"
 CHIPS = {"SM8550": "43", "SM8650": "57", "SM8750": "69", "SM8850": "87"}
 SCRIPT = '''\
 """python compile.py MODEL.onnx SOC_MODEL FOLDER"""
-import os, sys
+import os, sys, time
 import onnxruntime, onnxruntime_qnn
 
 model, chip, folder = sys.argv[1:]
@@ -50,7 +52,11 @@ if compiles:
     session.add_session_config_entry("ep.context_embed_mode", "0")
 session.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
 session.add_provider_for_devices(devices, {"backend_type": "htp", "soc_model": chip})
+began = time.perf_counter()
 onnxruntime.InferenceSession(model, session)
+if compiles:
+    with open(os.path.join(folder, "seconds"), "w") as file:
+        file.write(str(time.perf_counter() - began))
 '''
 RECIPE = """\
 model: {name}
@@ -100,6 +106,7 @@ class Repo:
     def __init__(self, top: Path, kind: Kind, at_once: int) -> None:
         self.top = top
         self.at_once = str(at_once)
+        self.sessions = 0.0  # seconds on all cores that the compiles themselves took, the last time
         self.env = environment()
         self.names = [f"m{number:02}" for number in range(kind.count)]
         for folder in ("onnx", "recipes"):
@@ -132,6 +139,8 @@ class Repo:
             for chip, soc in CHIPS.items()
         )
         assert self._binaries("loop") == len(self.names) * len(CHIPS)
+        found = (self.top / "loop").rglob("seconds")
+        self.sessions = sum(float(path.read_text()) for path in found) / int(self.at_once)
         return took
 
     def steps(self) -> float:
@@ -172,11 +181,12 @@ def rows(top: Path, kinds: Sequence[Kind], rounds: int, at_once: int) -> Iterato
             ways = [repo.build, repo.steps, repo.compiles]
             order = ways if turn % 2 == 0 else ways[::-1]
             took = {way: way() for way in order}
-            turns.append(tuple(took[way] for way in ways))
-        ours, steps, compiles = medians(turns)
+            turns.append((*(took[way] for way in ways), repo.sessions))
+        ours, steps, compiles, sessions = medians(turns)
         count = kind.count * len(CHIPS)
         yield Row(PART, kind.what, count, ours, theirs=steps, against=STEPS, limit=kind.limit)
         yield Row(PART, kind.what, count, ours, theirs=compiles, against=COMPILES, limit=kind.limit)
+        yield Row(PART, kind.what, count, ours, theirs=sessions, against=SESSIONS)
 
 
 def main() -> None:
