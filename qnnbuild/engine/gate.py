@@ -19,7 +19,17 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from qnnbuild.engine.gate_file import ABSENT, Content, Group, Landed, Row, group_of, read, write
+from qnnbuild.engine.gate_file import (
+    ABSENT,
+    Content,
+    Group,
+    Landed,
+    Row,
+    group_of,
+    read,
+    row_of,
+    write,
+)
 from qnnbuild.engine.gate_stat import Touched, touched_of
 from qnnbuild.engine.places import OF_CHECKOUT
 from qnnbuild.engine.signature import RACY_NS
@@ -90,7 +100,7 @@ def look(root: Path) -> Gate:
     """Compare what is there with what was known; reads the gate's file and writes nothing."""
     gate = Gate(root)
     with _opened(root) as folder:
-        gate.began = _row(os.fsencode(gate.file), folder)
+        gate.began = row_of(os.fsencode(gate.file), folder)
         content = read(gate.file)
         if (
             content is None
@@ -110,7 +120,7 @@ def _decide(gate: Gate) -> None:
     if COMMON in gate.touched or not common.closed:
         return
     with _opened(gate.root) as folder:
-        ends = {p: _row(os.fsencode(p), folder) for p in gate.facts["finished"]}
+        ends = {p: row_of(os.fsencode(p), folder) for p in gate.facts["finished"]}
     others = [path for path, row in gate.facts["finished"].items() if list(ends[path]) != row]
     if any(ends[path] != ABSENT for path in others):
         return
@@ -209,7 +219,7 @@ def keep(
 
     gate.file.parent.mkdir(parents=True, exist_ok=True)
     with _opened(gate.root) as folder:
-        if _row(os.fsencode(gate.file), folder) != gate.began:
+        if row_of(os.fsencode(gate.file), folder) != gate.began:
             return
         then = _AtTheStart(gate)
         files = [*common, *own_files()]
@@ -222,7 +232,7 @@ def keep(
         for group in looked:
             groups[group.name] = _group(gate, group, then, folder, closed=shared.closed)
         ends = [_inside(gate.root, path) for path in finished]
-        rows = {os.fsdecode(path): _row(path, folder) for path in ends}
+        rows = {os.fsdecode(path): row_of(path, folder) for path in ends}
     folder_names = {name: names_in(gate.root, name) for name in sorted(folders)}
     facts = {
         "mark": mark(gate.root),
@@ -245,9 +255,9 @@ def renew(gate: Gate, groups: Mapping[str, Group], ends: Mapping[str, Row]) -> N
     gate.facts = {**gate.facts, "finished": {**gate.facts["finished"], **ends}}
     gate.gone = [path for path in gate.gone if path not in ends]
     with _opened(gate.root) as folder, suppress(OSError):  # without it all is looked at once more
-        if _row(os.fsencode(gate.file), folder) == gate.began:
+        if row_of(os.fsencode(gate.file), folder) == gate.began:
             write(gate.file, Content(facts=gate.facts, groups=[*gate.groups.values()]))
-            gate.began = _row(os.fsencode(gate.file), folder)
+            gate.began = row_of(os.fsencode(gate.file), folder)
     close(gate)
 
 
@@ -276,7 +286,7 @@ class _AtTheStart:
 
 def _group(gate: Gate, looked: Looked, then: _AtTheStart, folder: int, *, closed: bool) -> Group:
     paths = {_inside(gate.root, file) for file in (looked.recipe or None, *looked.files) if file}
-    rows = {path: _row(path, folder) for path in sorted(paths)}
+    rows = {path: row_of(path, folder) for path in sorted(paths)}
     settled = time.time_ns() - RACY_NS
     return group_of(
         name=looked.name,
@@ -325,14 +335,6 @@ def _inside(root: Path, path: str | Path) -> bytes:
     text = os.path.join(os.path.abspath(root), path)
     top = os.path.join(os.path.abspath(root), "")
     return os.fsencode(text.removeprefix(top))
-
-
-def _row(path: bytes, folder: int) -> Row:
-    try:
-        stat = os.stat(path, dir_fd=folder)
-    except OSError:
-        return ABSENT
-    return Row(stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size, stat.st_ino)
 
 
 @contextmanager

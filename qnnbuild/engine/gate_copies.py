@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from qnnbuild.actions.record import Record, Tree
-from qnnbuild.engine.gate_file import Row
+from qnnbuild.engine.gate_file import Row, row_of
 from qnnbuild.engine.leases import Lease, checkout_of
 from qnnbuild.engine.places import BUILD, RECORDS
 from qnnbuild.engine.record_files import RecordFiles
@@ -155,7 +155,7 @@ class _Copying:
             new = self.whole.fill(tree)
         except Gone:  # collected, damaged, or in a remote cache alone: the build knows what to do
             return None
-        rows = {name: _row(new / name) for name in tree.files}
+        rows = {name: row_of(new / name) for name in tree.files}
         return _Filled(one, record, tree, new, rows, time.monotonic_ns())
 
     def _move(self, filled: _Filled) -> None:
@@ -167,8 +167,3 @@ class _Copying:
             digest, _ = filled.tree.files[name]
             self.store.stats.know(self.top / lands / name, digest, Signature(*row))
         self.came[lands] = Came(filled.record.seconds, filled.record.warnings, rows)
-
-
-def _row(path: Path) -> Row:
-    stat = os.stat(path)
-    return Row(stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size, stat.st_ino)

@@ -33,6 +33,15 @@ ABSENT = Row(-1, -1, -1, -1)
 """That a file is not there is something to rely on, too: a `chips.yaml` may appear."""
 
 
+def row_of(path: bytes | Path, folder: int | None = None) -> Row:
+    """As it is now. `folder` is a descriptor, which relative paths begin at."""
+    try:
+        stat = os.stat(path, dir_fd=folder)
+    except OSError:
+        return ABSENT
+    return Row(stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size, stat.st_ino)
+
+
 class Landed(NamedTuple):
     """A bundle as it stands in build/: the action, the folder in build/, the key of its record."""
 

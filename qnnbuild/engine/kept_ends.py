@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from qnnbuild.digest import Digest
-from qnnbuild.engine.gate_file import ABSENT, Row
+from qnnbuild.engine.gate_file import ABSENT, Row, row_of
 from qnnbuild.engine.store import copy_and_digest
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def _kept(path: Path, row: Row, copy: Path) -> Digest | None:
     finally:
         with suppress(OSError):  # there is none where its folder refused it
             new.unlink()
-    return digest if _row_of(path) == row else None
+    return digest if row_of(path) == row else None
 
 
 def put_end(gate: Gate, path: str) -> Row | None:
@@ -68,7 +68,7 @@ def put_end(gate: Gate, path: str) -> Row | None:
     finally:
         with suppress(OSError):  # as above
             new.unlink()
-    return _row_of(to)
+    return row_of(to)
 
 
 def _copy_of(gate: Gate, path: str) -> Path:
@@ -77,11 +77,3 @@ def _copy_of(gate: Gate, path: str) -> Path:
 
 def _beside(path: Path) -> Path:
     return path.with_name(f".{path.name}.{uuid4().hex}.new")
-
-
-def _row_of(path: Path) -> Row:
-    try:
-        stat = os.stat(path)
-    except OSError:
-        return ABSENT
-    return Row(stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size, stat.st_ino)
