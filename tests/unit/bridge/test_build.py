@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,8 +13,8 @@ from qnnbuild.cli import main
 
 
 @pytest.fixture
-def given(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """The files that doit may read and the words that it gets."""
+def given(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Any]:
+    """The files that doit may read and the words that it gets, in a repo that nobody has built."""
     told: list[Any] = []
 
     class Told:
@@ -26,6 +27,7 @@ def given(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
     monkeypatch.setattr("doit.doit_cmd.DoitMain", Told)
     monkeypatch.setattr(os, "environ", {})
+    monkeypatch.chdir(tmp_path)
     return told
 
 
