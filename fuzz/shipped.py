@@ -76,32 +76,48 @@ def _archive_seeds() -> Iterator[bytes]:
 
 
 def _gate(data: bytes) -> None:
-    """Right digests as well: who writes the file can make these."""
+    """Right digests as well: who writes the file can make these. Its mark is taken for right."""
     import zlib
 
-    from qnnbuild.engine.gate_file import FORM, read
+    from qnnbuild.engine.gate_file import content_of, numbers_by_group
+    from qnnbuild.engine.gate_stat import changed_of
+    from qnnbuild.engine.glance import FORM, listed, parts_of, told_of
 
-    file = Path(scratch()) / "gate"
     body = data.removeprefix(FORM)
     for whole in (data, FORM + body + zlib.crc32(body).to_bytes(4, "little")):
-        file.write_bytes(whole)
-        content = read(file)
+        parts = parts_of(whole)
+        if parts is None:
+            continue
+        try:
+            listed(scratch(), told_of(parts.texts["world"])[1])
+            changed = changed_of(parts.texts["paths"], parts.columns, scratch())
+        except ValueError:
+            continue
+        content = content_of(parts)
+        if content is not None:
+            list(numbers_by_group(content.groups, changed))
         for group in content.groups if content is not None else ():
-            list(group.rows()), group.names, group.count
+            list(group.rows()), group.names, group.actions, group.landed
 
 
 def _gate_seeds() -> Iterator[bytes]:
-    from qnnbuild.engine.gate_file import Content, Row, group_of, write
+    from qnnbuild.engine.gate_file import Content, Landed, Row, group_of, write
 
     file = Path(scratch()) / "seed"
     rows = {b"recipes/a.yaml": Row(1, 2, 3, 4), b"a.onnx": Row(-1, -1, -1, -1)}
     group = group_of(
-        name="a", recipe="recipes/a.yaml", closed=True, saved_s=1.5, names=["x/a"], rows=rows
+        name="a",
+        recipe="recipes/a.yaml",
+        closed=True,
+        saved_s=1.5,
+        names=["x/a"],
+        rows=rows,
+        landed=[Landed(name="x/a", lands="a/A", key="0" * 64)],
     )
-    facts = {"mark": [], "folders": {"recipes": ["a.yaml"]}, "left_out": [], "finished": {}}
-    write(file, Content(facts=facts, groups=[group]))
+    ends = {"build/index.json": Row(5, 6, 7, 8)}
+    write(file, Content("[]", {"recipes": ["a.yaml"]}, {"left_out": []}, [group], ends))
     yield file.read_bytes()[:-4]  # the target digests it
-    write(file, Content(facts={}, groups=[]))
+    write(file, Content("", {}, {}, [], {}))
     yield file.read_bytes()
 
 

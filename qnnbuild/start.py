@@ -25,12 +25,11 @@ def main() -> int:
 
 def _is_done(began: float) -> bool:
     """Whether there was nothing to do, and that has been told. Trouble is the command's to tell."""
-    from pathlib import Path
-
     from qnnbuild.engine.only_recipes import nothing_to_do
 
     try:
-        told = nothing_to_do(Path.cwd(), sys.argv[2:], began, _say)
+        here = os.getcwd()  # noqa: PTH109 - pathlib takes as long to import as all the rest
+        told = nothing_to_do(here, sys.argv[2:], began, _say)
         if told is None:
             return False
         _say(told)

@@ -28,7 +28,7 @@ def arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     began = time.monotonic()
     words = _without_trust(args.words)
-    told = nothing_to_do(Path.cwd(), words, began, _say)
+    told = nothing_to_do(str(Path.cwd()), words, began, _say)
     if told is None:
         return _doit(words)
     _say(told)

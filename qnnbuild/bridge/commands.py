@@ -101,7 +101,8 @@ class Run(Ours, cmd_run.Run):  # type: ignore[misc]
         return reporters
 
     def act(self, params: Any, args: list[str]) -> int:
-        with stops(lambda: self.loader.build) as caught:
+        with stops() as stopping:
+            self.loader.stops, caught = stopping, stopping.caught
             try:
                 code = super().act(params, args)
             except KeyboardInterrupt:

@@ -30,8 +30,10 @@ if TYPE_CHECKING:
     from qnnbuild.actions.plan import Plan
     from qnnbuild.bridge.events import Events
     from qnnbuild.bridge.session import Session
+    from qnnbuild.bridge.stops import Stops
     from qnnbuild.bridge.tasks import Build
     from qnnbuild.engine.gate import Restored
+    from qnnbuild.engine.gate_stat import Stamp
 
 STARTER = Path(__file__).parents[1] / "starter" / "dodo.py"
 """What `qnnbuild init` writes: to leave it out is no loss, and needs no word."""
@@ -78,6 +80,7 @@ class Loader(DodoTaskLoader):  # type: ignore[misc]
         self.root = Path()
         self.gate: gate.Gate | None = None
         self.build: Build | None = None
+        self.stops: Stops | None = None  # of a run, what is told that there is a build to cancel
         self.behind = (0, 0.0)  # what is selected and behind the gate: how many, seconds saved
         self.restored: Sequence[Restored] = ()  # of that, what build/ had lacked
         self.came: frozenset[str] = frozenset()  # not behind the gate, and back all the same
@@ -87,7 +90,7 @@ class Loader(DodoTaskLoader):  # type: ignore[misc]
         self.events: Events | None = None
         self._finished = False
         self._configured = False
-        self._doits: only_recipes.Signatures | None = None  # none: there is more than recipes here
+        self._doits: Sequence[Stamp] | None = None  # none: there is more than recipes here
 
     def open_session(
         self, root: Path, recipes: tuple[str, ...] | None, unseen: frozenset[str]
@@ -152,7 +155,7 @@ class Loader(DodoTaskLoader):  # type: ignore[misc]
         return [*ours, *theirs]
 
     def _ours(self, cmd: Any, theirs: Sequence[Task], pos_args: list[str]) -> list[Task]:
-        self.gate = gate.look(self.root)
+        self.gate = gate.look(self.root, only_recipes.seen(self.root))
         options = getattr(cmd, "given", {})
         if theirs or not self._says_only_ours(cmd, options):
             self._doits = None
@@ -199,6 +202,8 @@ class Loader(DodoTaskLoader):  # type: ignore[misc]
         session = self.open_session(self.root, recipes, unseen)
         options = getattr(cmd, "given", {})
         self.build = Build(session, force=bool(options.get("always")))  # first: it is closed then
+        if self.stops is not None:
+            self.stops.watch(self.build)
         if cmd.execute_tasks and (threads := session.threads) is not None:
             cmd.given.update_defaults({"num_process": threads})  # -n wins
         self.at_once = int(options.get("num_process") or 1)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from types import FrameType
 from typing import Protocol
 
@@ -20,38 +20,50 @@ class Stoppable(Protocol):
     def cancel(self) -> None: ...
 
 
-@contextmanager
-def stops(build: Callable[[], Stoppable | None]) -> Iterator[list[int]]:
-    """Gives the signals that were caught. The first cancels the build, a second one ends doit.
+class Stops:
+    """What was caught. The first signal cancels the build that is watched, a second one ends doit.
 
-    `build` tells what is being built; None as long as there is nothing to be cancelled.
+    As long as there is none to be cancelled, the first ends doit, too.
     """
-    caught: list[int] = []
 
-    def stop(number: int, _: FrameType | None) -> None:
-        caught.append(number)
-        building = build()
-        if building is None or len(caught) > 1:
+    def __init__(self, threads: ExitStack | None) -> None:
+        self.caught: list[int] = []
+        self._threads = threads  # None where no signal arrives
+        self._build: Stoppable | None = None
+
+    def watch(self, build: Stoppable) -> None:
+        """Not before there is a build: the gate's look forks, and wants no thread beside it."""
+        self._build = build
+        if self._threads is not None:
+            self._threads.enter_context(_watched(build))
+
+    def stop(self, number: int, _: FrameType | None) -> None:
+        self.caught.append(number)
+        if self._build is None or len(self.caught) > 1:
             raise KeyboardInterrupt
-        building.cancel()
+        self._build.cancel()
 
+
+@contextmanager
+def stops() -> Iterator[Stops]:
     if threading.current_thread() is not threading.main_thread():
-        yield caught
+        yield Stops(None)
         return
-    before = {number: signal.getsignal(number) for number in STOPS}
-    with _watched(build):
+    with ExitStack() as threads:
+        stopping = Stops(threads)
+        before = {number: signal.getsignal(number) for number in STOPS}
         for number, handler in before.items():
             if handler is not signal.SIG_IGN:  # nohup
-                signal.signal(number, stop)
+                signal.signal(number, stopping.stop)
         try:
-            yield caught
+            yield stopping
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
 
 
 @contextmanager
-def _watched(build: Callable[[], Stoppable | None]) -> Iterator[None]:
+def _watched(build: Stoppable) -> Iterator[None]:
     """Cancel from a thread of its own as well, which a signal always wakes.
 
     Python runs handlers in the main thread, and that one may be about to wait for a lock: a signal
@@ -63,9 +75,8 @@ def _watched(build: Callable[[], Stoppable | None]) -> Iterator[None]:
 
     def watch() -> None:
         while numbers := os.read(read, MOST):
-            building = build()
-            if building is not None and not set(STOPS).isdisjoint(numbers):
-                building.cancel()
+            if not set(STOPS).isdisjoint(numbers):
+                build.cancel()
 
     thread = threading.Thread(target=watch, daemon=True)
     thread.start()

@@ -5,42 +5,40 @@ which all of its actions were looked at, none ran, and none of its files changed
 then on equal signatures stand for the whole group, and nothing of it is read or planned. The gate
 only ever saves work: without its file everything is looked at.
 
-A build of nothing imports this and little more, so it imports little: no dataclasses, for one,
-which take as long as the look at ten thousand files.
+That all is as it was is seen by a `glance`; what it means for each group is told here. A build of
+nothing by doit imports this and little more, so it imports little: no dataclasses, for one, which
+take as long as the look at ten thousand files.
 """
 
 from __future__ import annotations
 
 import os
-import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from qnnbuild.engine import glance
 from qnnbuild.engine.gate_file import (
     ABSENT,
+    COMMON,
     Content,
     Group,
     Landed,
     Row,
+    content_of,
     group_of,
-    read,
+    numbers_by_group,
+    recipes_in,
     row_of,
     write,
 )
-from qnnbuild.engine.gate_stat import Touched, touched_of
-from qnnbuild.engine.places import OF_CHECKOUT
+from qnnbuild.engine.glance import Glance
 from qnnbuild.engine.signature import RACY_NS
-from qnnbuild.model.secret_names import is_secret
 
-PACKAGE = Path(__file__).resolve().parents[1]
-COMMON = ""
-"""The group of files that every action depends on: settings, chips, tools, our own code."""
-
-SIGNING_KEY = "QNNBUILD_SIGNING_KEY"
-"""Which key it is cannot be told without opening it: with one, everything is looked at."""
+Touched = Mapping[str, Mapping[bytes, Row]]
+"""Of each group that is not as it was, the files that are not."""
 
 
 class Restored(NamedTuple):
@@ -76,10 +74,13 @@ class Gate:
         self.file = gate_file(root)
         self.began: Row = ABSENT  # the signature of the gate's own file
         self.groups: dict[str, Group] = {}
-        self.touched: Touched = {}  # of groups, the files that are not as they were
+        self.touched: Touched = {}
+        self.mark = ""
+        self.folders: Mapping[str, Sequence[str]] = {}  # that hold recipes → the names that count
         self.facts: Mapping[str, Any] = {}
+        self.ends: Mapping[str, Row] = {}  # what the end of a build writes anew
         self.listed: Sequence[str] | None = None  # the recipes; None: groups mean nothing
-        self.gone: Sequence[str] = ()  # what the end of the last build wrote, and is not there
+        self.gone: Sequence[str] = ()  # of the ends, what is not there
         self.came = _came.setdefault(os.path.abspath(root), [])  # back, by this process
         self.closed: dict[str, Group] = {}
         self.recipes: tuple[str, ...] | None = None
@@ -92,41 +93,37 @@ class Gate:
 
 
 def gate_file(root: Path) -> Path:
-    """What is known of a checkout stays in it, wherever its store is: a store may have many."""
-    return root / OF_CHECKOUT / "gate"
+    return Path(glance.gate_file(root))
 
 
-def look(root: Path) -> Gate:
-    """Compare what is there with what was known; reads the gate's file and writes nothing."""
+def look(root: Path, seen: Glance | None = None) -> Gate:
+    """Compare what is there with what was known; reads the gate's file and writes nothing.
+
+    `seen` is a glance of just now, where there was one.
+    """
     gate = Gate(root)
+    seen = seen or glance.glance(root)
+    gate.began = Row._make(seen.began)
+    content = None if seen.parts is None else content_of(seen.parts)
+    if content is None:
+        return gate
+    gate.mark, gate.folders, gate.facts = content.mark, content.folders, content.facts
+    gate.ends = content.ends
+    gate.groups = {group.name: group for group in content.groups}
     with _opened(root) as folder:
-        gate.began = row_of(os.fsencode(gate.file), folder)
-        content = read(gate.file)
-        if (
-            content is None
-            or content.facts.get("mark") != mark(root)
-            or os.environ.get(SIGNING_KEY)
-        ):
-            return gate
-        gate.facts = content.facts
-        gate.groups = {group.name: group for group in content.groups}
-        gate.touched = touched_of(content.groups, folder)
-    _decide(gate)
-    return gate
-
-
-def _decide(gate: Gate) -> None:
-    common = gate.groups[COMMON]
-    if COMMON in gate.touched or not common.closed:
-        return
-    with _opened(gate.root) as folder:
-        ends = {p: row_of(os.fsencode(p), folder) for p in gate.facts["finished"]}
-    others = [path for path, row in gate.facts["finished"].items() if list(ends[path]) != row]
-    if any(ends[path] != ABSENT for path in others):
-        return
+        gate.touched = {
+            group.name: {(path := group.among.paths[n]): row_of(path, folder) for n in numbers}
+            for group, numbers in numbers_by_group(content.groups, seen.changed)
+        }
+        others = [path for n, path in enumerate(gate.ends) if n in set(seen.changed)]
+        replaced = any(row_of(os.fsencode(path), folder) != ABSENT for path in others)
+    common = gate.groups.get(COMMON)
+    if common is None or COMMON in gate.touched or not common.closed or replaced:
+        return gate
     gate.listed = _listed(gate)
     gate.gone = others
     close(gate)
+    return gate
 
 
 def close(gate: Gate) -> None:
@@ -144,54 +141,13 @@ def close(gate: Gate) -> None:
 
 def _listed(gate: Gate) -> list[str] | None:
     """The recipes that are there; None when one that was known, or a folder, is gone."""
-    listed: list[str] = []
-    for folder, known in gate.facts["folders"].items():
-        found = names_in(gate.root, folder)
-        if not set(known) <= set(found) or any(n.endswith("/") for n in set(found) - set(known)):
+    found = glance.listed(gate.root, gate.folders)
+    for folder, known in gate.folders.items():
+        new = set(found[folder]).difference(known)
+        if not set(known) <= set(found[folder]) or any(name.endswith("/") for name in new):
             return None
-        listed += [_joined(folder, name) for name in found if not name.endswith("/")]
     left_out = set(gate.facts["left_out"])
-    return [recipe for recipe in listed if recipe not in left_out]
-
-
-def _joined(folder: str, name: str) -> str:
-    return name if folder == "." else f"{folder}/{name}"
-
-
-def names_in(root: Path, folder: str) -> list[str]:
-    """The YAML files of a folder and, with a slash at their end, the folders in it."""
-    try:
-        with os.scandir(root / folder) as entries:
-            return sorted(
-                entry.name + "/" if _is_folder(entry) else entry.name
-                for entry in entries
-                if entry.name.endswith((".yaml", ".yml")) or _is_folder(entry)
-            )
-    except OSError:
-        return []
-
-
-def _is_folder(entry: os.DirEntry[str]) -> bool:
-    try:
-        return entry.is_dir()
-    except OSError:  # a link to itself
-        return False
-
-
-def mark(root: Path) -> list[Any]:
-    """What must be as it was for any row to mean anything; of a secret, that there is one.
-
-    The times of our own code on this machine are among it: nobody who writes a gate into a repo
-    for others knows them, so one that came with a repo counts as none.
-    """
-    told = sorted(
-        f"{name}={'set' if is_secret(name) else value}"
-        for name, value in os.environ.items()
-        if name.startswith(("QNN", "QAIRT"))  # QNNBUILD_… and what Qualcomm's tools read
-    )
-    installed = os.stat(PACKAGE / "__init__.py")
-    ours = [installed.st_mtime_ns, installed.st_ctime_ns, installed.st_ino]
-    return [os.path.abspath(root), sys.version, sys.prefix, ours, told]
+    return [recipe for recipe in recipes_in(found) if recipe not in left_out]
 
 
 # --- after a build --------------------------------------------------------------------------
@@ -233,16 +189,14 @@ def keep(
             groups[group.name] = _group(gate, group, then, folder, closed=shared.closed)
         ends = [_inside(gate.root, path) for path in finished]
         rows = {os.fsdecode(path): row_of(path, folder) for path in ends}
-    folder_names = {name: names_in(gate.root, name) for name in sorted(folders)}
+    listed = glance.listed(gate.root, folders)
     facts = {
-        "mark": mark(gate.root),
-        "folders": folder_names,
-        "left_out": _left_out(gate, folder_names, set(recipes)),
-        "finished": rows,
+        "left_out": _left_out(gate, listed, set(recipes)),
         "kept": keep_ends(gate, rows),
         "store": None if store is None else os.path.abspath(store),
     }
-    write(gate.file, Content(facts=facts, groups=[shared, *groups.values()]))
+    marked = glance.mark(gate.root)
+    write(gate.file, Content(marked, listed, facts, [shared, *groups.values()], rows))
 
 
 def renew(gate: Gate, groups: Mapping[str, Group], ends: Mapping[str, Row]) -> None:
@@ -252,11 +206,12 @@ def renew(gate: Gate, groups: Mapping[str, Group], ends: Mapping[str, Row]) -> N
     """
     gate.groups |= groups
     gate.touched = {name: rows for name, rows in gate.touched.items() if name not in groups}
-    gate.facts = {**gate.facts, "finished": {**gate.facts["finished"], **ends}}
+    gate.ends = {**gate.ends, **ends}
     gate.gone = [path for path in gate.gone if path not in ends]
     with _opened(gate.root) as folder, suppress(OSError):  # without it all is looked at once more
         if row_of(os.fsencode(gate.file), folder) == gate.began:
-            write(gate.file, Content(facts=gate.facts, groups=[*gate.groups.values()]))
+            groups_now = [*gate.groups.values()]
+            write(gate.file, Content(gate.mark, gate.folders, gate.facts, groups_now, gate.ends))
             gate.began = row_of(os.fsencode(gate.file), folder)
     close(gate)
 
@@ -308,8 +263,7 @@ def _left_out(gate: Gate, folders: Mapping[str, Sequence[str]], recipes: set[str
     """YAML files beside the recipes that are none."""
     if gate.recipes is not None:
         return sorted({*gate.facts["left_out"], *gate.recipes} - recipes)
-    listed = (_joined(folder, name) for folder, names in folders.items() for name in names)
-    return sorted(path for path in listed if not path.endswith("/") and path not in recipes)
+    return sorted(path for path in recipes_in(folders) if path not in recipes)
 
 
 def forget(root: Path) -> None:
@@ -319,7 +273,7 @@ def forget(root: Path) -> None:
 
 def own_files() -> Iterator[str]:
     """The code and data of this package."""
-    waiting = [str(PACKAGE)]
+    waiting = [glance.PACKAGE]
     while waiting:
         with os.scandir(waiting.pop()) as entries:
             for entry in entries:

@@ -1,4 +1,7 @@
-"""The gate's file: signatures in columns, so that ten thousand are read in a millisecond."""
+"""What the gate's file says of the groups: the signatures of their files, and what stood on them.
+
+Its parts are told from one another in `glance`; here they get a meaning.
+"""
 
 from __future__ import annotations
 
@@ -6,22 +9,22 @@ import contextlib
 import errno
 import json
 import os
-import zlib
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate, pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from qnnbuild.engine.small_file import GATE, NotSmall, read_small
+from qnnbuild.engine.gate_stat import NONE, STAMP, stamp
+from qnnbuild.engine.glance import Parts, bytes_of, text_of, told_of
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-FORM = b"qnnbuild gate 2\n"
-"""Another first line is another form, which counts as no gate."""
+COMMON = ""
+"""The group of files that every action depends on: settings, chips, tools, our own code."""
 
 
 class Row(NamedTuple):
-    """mtime can be set back by anyone, ctime and inode cannot: together they tell a change."""
+    """A stamp, with names."""
 
     mtime_ns: int
     ctime_ns: int
@@ -29,17 +32,12 @@ class Row(NamedTuple):
     inode: int
 
 
-ABSENT = Row(-1, -1, -1, -1)
-"""That a file is not there is something to rely on, too: a `chips.yaml` may appear."""
+ABSENT = Row._make(NONE)
 
 
-def row_of(path: bytes | Path, folder: int | None = None) -> Row:
+def row_of(path: bytes | str | Path, folder: int | None = None) -> Row:
     """As it is now. `folder` is a descriptor, which relative paths begin at."""
-    try:
-        stat = os.stat(path, dir_fd=folder)
-    except OSError:
-        return ABSENT
-    return Row(stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size, stat.st_ino)
+    return Row._make(stamp(path, folder))
 
 
 class Landed(NamedTuple):
@@ -48,6 +46,29 @@ class Landed(NamedTuple):
     name: str
     lands: str
     key: str
+
+
+class Rows:
+    """Paths, relative to the root where they lie in it, and a column for each field of Row."""
+
+    def __init__(self, columns: Sequence[array[int]], text: bytes) -> None:
+        self.columns = columns
+        self._text = text
+        self._paths: Sequence[bytes] | None = None
+
+    @property
+    def paths(self) -> Sequence[bytes]:
+        """Most looks need none of them. Raises ValueError when they are not as many as the rows."""
+        if self._paths is None:
+            self._paths = self._text.split(b"\0") if self._text else []
+            if len(self._paths) != len(self.columns[0]):
+                raise ValueError("there are not as many paths as rows")
+        return self._paths
+
+
+def rows_of(rows: Mapping[bytes, Row]) -> Rows:
+    columns = [array("q", column) for column in zip(*rows.values(), strict=True)]
+    return Rows(columns or [array("q") for _ in STAMP], b"\0".join(rows))
 
 
 class Group(NamedTuple):
@@ -59,8 +80,9 @@ class Group(NamedTuple):
     saved_s: float
     names_text: bytes
     landed_text: bytes
-    paths: Sequence[bytes]  # relative to the root where they lie in it
-    columns: Sequence[array[int]]  # one for each field of Row
+    among: Rows
+    first: int
+    end: int
 
     @property
     def names(self) -> list[str]:
@@ -68,22 +90,33 @@ class Group(NamedTuple):
 
     @property
     def landed(self) -> list[Landed]:
-        lines = self.landed_text.decode().split("\n") if self.landed_text else []
-        return [Landed(*line.split("\t")) for line in lines]
+        lines = (line.split("\t") for line in self.landed_text.decode().split("\n"))
+        return [Landed(*words) for words in lines if len(words) == len(Landed._fields)]
 
     @property
     def actions(self) -> int:
         return self.names_text.count(b"\n") + 1 if self.names_text else 0
+
+    @property
+    def paths(self) -> Sequence[bytes]:
+        return self.among.paths[self.first : self.end]
+
+    @property
+    def columns(self) -> Sequence[array[int]]:
+        return [column[self.first : self.end] for column in self.among.columns]
 
     def rows(self) -> Iterator[tuple[bytes, Row]]:
         return zip(self.paths, map(Row._make, zip(*self.columns, strict=True)), strict=True)
 
 
 class Content(NamedTuple):
-    """`facts` is JSON of the gate's own: what must be as it was, which folders hold recipes."""
+    """All of it. `facts` is JSON of the gate's own, `ends` what the end of a build writes anew."""
 
+    mark: str
+    folders: Mapping[str, Sequence[str]]  # with recipes → the names in it that count
     facts: Mapping[str, Any]
     groups: Sequence[Group]
+    ends: Mapping[str, Row]
 
 
 def group_of(
@@ -96,7 +129,6 @@ def group_of(
     rows: Mapping[bytes, Row],
     landed: Sequence[Landed] = (),
 ) -> Group:
-    columns = [array("q", column) for column in zip(*rows.values(), strict=True)]
     return Group(
         name=name,
         recipe=recipe,
@@ -104,80 +136,60 @@ def group_of(
         saved_s=saved_s,
         names_text="\n".join(names).encode(),
         landed_text="\n".join("\t".join(one) for one in landed).encode(),
-        paths=list(rows),
-        columns=columns or [array("q") for _ in Row._fields],
+        among=rows_of(rows),
+        first=0,
+        end=len(rows),
     )
 
 
-def read(file: Path) -> Content | None:
-    """None when there is no whole file of this form."""
+def content_of(parts: Parts) -> Content | None:
+    """None when its parts do not belong together: it came with the repo.
+
+    That there are as many paths as rows is seen by the pass of stat.
+    """
     try:
-        data = read_small(file, GATE)
-    except (OSError, NotSmall):
-        return None
-    body = memoryview(data)[len(FORM) : -4]
-    if not data.startswith(FORM) or zlib.crc32(body) != int.from_bytes(data[-4:], "little"):
-        return None
-    try:
-        return _content(body)
+        return _content(parts)
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        return None  # whole, and no work of ours: it came with the repo
+        return None
 
 
-def _content(body: memoryview) -> Content:
-    end = 4 + int.from_bytes(body[:4], "little")
-    header = json.loads(bytes(body[4:end]))
-    sizes = [rows for *_, rows in header["groups"]]
-    count = sum(sizes)
-    columns = []
-    for _ in Row._fields:
-        column = array("q")
-        column.frombytes(body[end : end + 8 * count])
-        columns.append(column)
-        end += 8 * count
-    text, names, landed = _texts(bytes(body[end:]), header["texts"])
-    paths = text.split(b"\0") if text else []
-    names.decode(), landed.decode()  # or it raises: they are texts
-    belongs = {len(paths), *map(len, columns)} == {count} and min(sizes, default=0) >= 0
+def _content(parts: Parts) -> Content:
+    texts = parts.texts
+    header = json.loads(texts["header"])
+    rows = Rows(parts.columns, texts["paths"])
+    of_groups = [texts[part].split(b"\0") for part in ("names", "landed")]
+    sizes = [count for *_, count in header["groups"]]
+    bounds = list(accumulate(sizes, initial=header["ends"]))  # they come first
+    texts["names"].decode(), texts["landed"].decode()  # or it raises: they are texts
+    belongs = min([header["ends"], *sizes]) >= 0 and bounds[-1] == len(rows.columns[0])
     if not belongs or not isinstance(header["facts"], dict):
         raise ValueError("its parts do not belong together")
-    of_groups = (names.split(b"\0"), landed.split(b"\0"))
-    groups = _groups(header["groups"], paths, columns, *of_groups)
-    return Content(facts=dict(header["facts"]), groups=groups)
-
-
-def _texts(data: bytes, sizes: Sequence[int]) -> Iterator[bytes]:
-    first = 0
-    for size in sizes:
-        yield data[first : first + size]
-        first += size
-
-
-def _groups(
-    told: Sequence[Any],
-    paths: list[bytes],
-    columns: list[array[int]],
-    names: list[bytes],
-    landed: list[bytes],
-) -> list[Group]:
-    groups = []
-    first = 0
-    for (name, recipe, closed, saved_s, count), *texts in zip(told, names, landed, strict=True):
-        part = slice(first, first + count)
-        groups.append(
-            Group(
-                name=name,
-                recipe=recipe,
-                closed=closed,
-                saved_s=saved_s,
-                names_text=texts[0],
-                landed_text=texts[1],
-                paths=paths[part],
-                columns=[column[part] for column in columns],
-            )
+    mark, folders = told_of(texts["world"])
+    groups = [
+        Group(name, recipe, closed, saved_s, names, landed, rows, *place)
+        for (name, recipe, closed, saved_s, _), names, landed, place in zip(
+            header["groups"], *of_groups, pairwise(bounds), strict=True
         )
-        first += count
-    return groups
+    ]
+    ends = texts["paths"].split(b"\0", bounds[0])[: bounds[0]]
+    stamps = map(Row._make, zip(*(column[: bounds[0]] for column in rows.columns), strict=True))
+    return Content(
+        mark=mark,
+        folders=folders,
+        facts=header["facts"],
+        groups=groups,
+        ends=dict(zip(map(os.fsdecode, ends), stamps, strict=True)),
+    )
+
+
+def numbers_by_group(
+    groups: Sequence[Group], numbers: Sequence[int]
+) -> Iterator[tuple[Group, Sequence[int]]]:
+    """Of the rows with these numbers, in their order, those of each group that has any."""
+    for group in groups:
+        first, end = (bisect_left(numbers, bound) for bound in (group.first, group.end))
+        if first < end:
+            yield group, numbers[first:end]
 
 
 def write(file: Path, content: Content) -> None:
@@ -185,23 +197,9 @@ def write(file: Path, content: Content) -> None:
 
     Where the disk is full the old one stays, which is as true as before: less of it will match.
     """
-    told = [[g.name, g.recipe, g.closed, g.saved_s, len(g.paths)] for g in content.groups]
-    texts = [
-        b"\0".join(path for group in content.groups for path in group.paths),
-        b"\0".join(group.names_text for group in content.groups),
-        b"\0".join(group.landed_text for group in content.groups),
-    ]
-    parts = {"facts": content.facts, "groups": told, "texts": [len(text) for text in texts]}
-    header = json.dumps(parts).encode()
-    columns = [array("q") for _ in Row._fields]
-    for group in content.groups:
-        for column, part in zip(columns, group.columns, strict=True):
-            column.extend(part)
-    size = len(header).to_bytes(4, "little")
-    body = b"".join([size, header, *(column.tobytes() for column in columns), *texts])
     new = file.with_name(f"{file.name}.{os.getpid()}.new")
     try:
-        new.write_bytes(FORM + body + zlib.crc32(body).to_bytes(4, "little"))
+        new.write_bytes(bytes_of(_parts(content)))
         new.replace(file)
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT):
@@ -209,3 +207,42 @@ def write(file: Path, content: Content) -> None:
     finally:
         with contextlib.suppress(FileNotFoundError):
             new.unlink()
+
+
+def _parts(content: Content) -> Parts:
+    groups = content.groups
+    ends = rows_of({os.fsencode(path): row for path, row in content.ends.items()})
+    columns = [array("q", column) for column in ends.columns]
+    for group in groups:
+        for column, part in zip(columns, group.columns, strict=True):
+            column.extend(part)
+    told = [[g.name, g.recipe, g.closed, g.saved_s, g.end - g.first] for g in groups]
+    header = {"facts": content.facts, "groups": told, "ends": len(content.ends)}
+    texts = {
+        "world": text_of(content.mark, content.folders),
+        "paths": b"\0".join([*ends.paths, *(path for group in groups for path in group.paths)]),
+        "header": json.dumps(header).encode(),
+        "names": b"\0".join(group.names_text for group in groups),
+        "landed": b"\0".join(group.landed_text for group in groups),
+    }
+    closed = [group for group in groups if group.closed and group.name != COMMON]
+    actions = sum(group.actions for group in closed)
+    saved_s = sum(group.saved_s for group in closed)
+    shuts = bool(actions) and _shuts(content, closed)
+    return Parts(columns, texts, actions=actions, saved_s=saved_s, shuts=shuts)
+
+
+def _shuts(content: Content, closed: Iterable[Group]) -> bool:
+    """Whether nothing is to be looked at while all is as it was."""
+    left_out = content.facts.get("left_out", ())
+    shared = any(group.closed for group in content.groups if group.name == COMMON)
+    behind = {group.recipe for group in closed}
+    return shared and behind.issuperset(set(recipes_in(content.folders)).difference(left_out))
+
+
+def recipes_in(folders: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """The files that may be recipes, relative to the root."""
+    for folder, names in folders.items():
+        for name in names:
+            if not name.endswith("/"):
+                yield name if folder == "." else f"{folder}/{name}"

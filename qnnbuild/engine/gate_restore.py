@@ -16,8 +16,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from qnnbuild.engine.gate import COMMON, Gate, Restored, renew
-from qnnbuild.engine.gate_file import ABSENT, Group, Landed, Row, group_of
+from qnnbuild.engine.gate import Gate, Restored, renew
+from qnnbuild.engine.gate_file import ABSENT, COMMON, Group, Landed, Row, group_of
 from qnnbuild.engine.places import BUILD
 from qnnbuild.text.amounts import duration, told_size
 from qnnbuild.text.shown import shown
@@ -161,12 +161,13 @@ def _lacking(gate: Gate) -> Iterator[Lacking]:
 
 def _of_group(group: Group, gone: frozenset[bytes]) -> Iterator[Lacking]:
     sizes = group.columns[Row._fields.index("size")]
+    paths = group.paths
     for landed in group.landed:
         top = os.fsencode(f"{BUILD}/{landed.lands}/")
         # its files follow one another, since paths are sorted; "0" is what comes after "/"
-        first, last = (bisect_left(group.paths, end) for end in (top, top[:-1] + b"0"))
-        if first < last and gone.issuperset(group.paths[first:last]):
-            files = frozenset(os.fsdecode(p[len(top) :]) for p in group.paths[first:last])
+        first, last = (bisect_left(paths, end) for end in (top, top[:-1] + b"0"))
+        if first < last and gone.issuperset(paths[first:last]):
+            files = frozenset(os.fsdecode(p[len(top) :]) for p in paths[first:last])
             size = sum(sizes[first:last])
             yield Lacking(group=group.name, landed=landed, files=files, size=size)
 

@@ -24,11 +24,11 @@ def keep_ends(gate: Gate, rows: Mapping[str, Row]) -> dict[str, Digest]:
 
     What has the row of last time is not read again.
     """
-    known, then = gate.facts.get("kept", {}), gate.facts.get("finished", {})
+    known = gate.facts.get("kept", {})
     kept = {}
     for path, row in rows.items():
         copy = _copy_of(gate, path)
-        if then.get(path) == list(row) and path in known and copy.exists():
+        if gate.ends.get(path) == row and path in known and copy.exists():
             kept[path] = known[path]
         elif row != ABSENT and (digest := _kept(gate.root / path, row, copy)):
             kept[path] = digest

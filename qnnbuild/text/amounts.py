@@ -1,8 +1,9 @@
-"""Sizes and durations as people write them, and sizes as they read them."""
+"""Sizes and durations as people write them, and sizes as they read them.
+
+A build of nothing tells a duration and reads none: re is imported by who reads.
+"""
 
 from __future__ import annotations
-
-import re
 
 SIZE = r"\d{1,15}(\.\d{1,9})? ?(B|[kKmMgGtT](i?B)?)?"
 DURATION = r"\d{1,9}(\.\d{1,9})? ?(s|m|min|h|d)?( ?\d{1,9}(\.\d{1,9})? ?(s|m|min|h))*"
@@ -15,6 +16,8 @@ _SECONDS = {"": 1, "s": 1, "m": 60, "min": 60, "h": 3600, "d": 86_400}
 
 def size_of(text: str) -> int:
     """Bytes: GB is 10^9; GiB, and G alone, is 2^30. Raises ValueError."""
+    import re
+
     if not re.fullmatch(SIZE, text.strip()):
         raise ValueError(f"'{text}' is no size")
     number, letter, rest = re.fullmatch(r"([\d.]+) ?([kKmMgGtT]?)(i?B?)", text.strip()).groups()  # type: ignore[union-attr]
@@ -24,6 +27,8 @@ def size_of(text: str) -> int:
 
 def seconds_of(text: str) -> float:
     """Seconds; a number alone is seconds, too. Raises ValueError."""
+    import re
+
     if not re.fullmatch(DURATION, text.strip()):
         raise ValueError(f"'{text}' is no duration")
     parts = re.findall(r"([\d.]+) ?([a-z]*)", text)

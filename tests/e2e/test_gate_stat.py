@@ -4,87 +4,102 @@ from __future__ import annotations
 
 import os
 import signal
+from array import array
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from qnnbuild.engine import gate_stat
-from qnnbuild.engine.gate_file import ABSENT, Group, Row, group_of
-from qnnbuild.engine.gate_stat import touched_of
+from qnnbuild.engine.gate_file import ABSENT, Row, Rows, row_of, rows_of
+from qnnbuild.engine.gate_stat import changed_of
 
 
-def row(path: Path) -> Row:
-    stat = path.stat()
-    return Row(stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size, stat.st_ino)
+def rows(top: Path, names: Sequence[str]) -> Rows:
+    for name in names:
+        (top / name).write_text(name)
+    return rows_of({os.fsencode(name): row_of(top / name) for name in names})
 
 
-def group(top: Path, name: str, files: Sequence[str]) -> Group:
-    for file in files:
-        (top / file).write_text(file)
-    rows = {os.fsencode(file): row(top / file) for file in files}
-    return group_of(name=name, recipe=name, closed=True, saved_s=0.0, names=[name], rows=rows)
-
-
-@pytest.fixture
-def groups(tmp_path: Path) -> list[Group]:
-    """Four, of 1, 2, 3 and 4 files."""
-    names = ["a", "b", "c", "d"]
-    return [
-        group(tmp_path, name, [f"{name}{n}" for n in range(count)])
-        for count, name in enumerate(names, 1)
-    ]
-
-
-def looked(groups: list[Group], top: Path) -> gate_stat.Touched:
-    folder = os.open(top, os.O_RDONLY)
-    try:
-        return touched_of(groups, folder)
-    finally:
-        os.close(folder)
+TEN = [
+    f"{letter}{n}"
+    for letter, count in (("a", 1), ("b", 2), ("c", 3), ("d", 4))
+    for n in range(count)
+]
 
 
 @pytest.fixture
-def two(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
-    """A second process is worth its fork; the names of the groups that this one looks at."""
+def ten(tmp_path: Path) -> Rows:
+    return rows(tmp_path, TEN)
+
+
+def changed(ten: Rows, top: Path) -> list[int]:
+    return changed_of(b"\0".join(ten.paths), ten.columns, top)
+
+
+@pytest.fixture
+def two(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
+    """A second process is worth its fork; the paths that this one looks at."""
     monkeypatch.setattr(gate_stat, "MUCH", 1)
     monkeypatch.setattr(gate_stat, "_may_fork", lambda: True)
-    here: list[list[str]] = []
-    looks = gate_stat._touched
+    here: list[bytes] = []
+    looks = gate_stat._changed
 
-    def noted(groups: Sequence[Group], folder: int) -> gate_stat.Touched:
-        here.append([group.name for group in groups])
-        return looks(groups, folder)
+    def noted(paths: bytes, columns: Sequence[array[int]], folder: int) -> list[int]:
+        here.append(paths)
+        return looks(paths, columns, folder)
 
-    monkeypatch.setattr(gate_stat, "_touched", noted)
+    monkeypatch.setattr(gate_stat, "_changed", noted)
     return here
 
 
-def test_two_processes_find_what_one_finds(
-    groups: list[Group], tmp_path: Path, two: list[list[str]]
-) -> None:
+OURS = b"a0\0b0\0b1\0c0"
+THEIRS = b"c1\0c2\0d0\0d1\0d2\0d3"
+
+
+def test_what_is_as_it_was_is_not_told(ten: Rows, tmp_path: Path) -> None:
+    assert changed(ten, tmp_path) == []
+
+
+def test_each_field_of_a_stamp_tells_a_change(tmp_path: Path) -> None:
+    seen = row_of(_written(tmp_path / "a"))
+    others = [seen._replace(**{field: -2}) for field in Row._fields]
+    for row in others:
+        assert changed(rows_of({b"a": row}), tmp_path) == [0]
+    assert changed(rows_of({b"a": seen}), tmp_path) == []
+
+
+def _written(path: Path) -> Path:
+    path.write_text("a")
+    return path
+
+
+def test_what_is_not_there_is_as_it_was_when_it_was_not(tmp_path: Path) -> None:
+    known = rows_of({b"a": ABSENT, b"b": ABSENT})
+    (tmp_path / "b").write_text("")
+
+    assert changed(known, tmp_path) == [1]
+
+
+def test_two_processes_find_what_one_finds(ten: Rows, tmp_path: Path, two: list[bytes]) -> None:
     (tmp_path / "a0").unlink()
     (tmp_path / "d3").write_text("longer than it was")
-    found = looked(groups, tmp_path)
 
-    assert two == [["a", "b", "c"]]
-    assert found == {"a": {b"a0": ABSENT}, "d": {b"d3": row(tmp_path / "d3")}}
-    assert all(isinstance(r, Row) for rows in found.values() for r in rows.values())
-    assert gate_stat._different(groups[0], -1) == {b"a0": ABSENT}
+    assert changed(ten, tmp_path) == [0, 9]
+    assert two == [OURS]
 
 
-def test_more_than_a_pipe_holds_is_told(tmp_path: Path, two: list[list[str]]) -> None:
-    many = [group(tmp_path, name, [f"{name}{n:0100}" for n in range(1500)]) for name in "ab"]
+def test_more_than_a_pipe_holds_is_told(tmp_path: Path, two: list[bytes]) -> None:
+    many = rows(tmp_path, [f"{n:05}" for n in range(40_000)])
     for path in tmp_path.iterdir():
         path.unlink()
-    found = looked(many, tmp_path)
 
-    assert two == [["a"]]
-    assert [len(files) for files in found.values()] == [1500, 1500]
+    assert changed(many, tmp_path) == [*range(40_000)]
+    assert len(two) == 1
 
 
 def test_without_room_for_a_process_one_looks_at_all(
-    groups: list[Group], tmp_path: Path, two: list[list[str]], monkeypatch: pytest.MonkeyPatch
+    ten: Rows, tmp_path: Path, two: list[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full() -> int:
         raise BlockingIOError
@@ -92,38 +107,51 @@ def test_without_room_for_a_process_one_looks_at_all(
     monkeypatch.setattr(os, "fork", full)
     before = len([*Path("/proc/self/fd").iterdir()])
 
-    assert (looked(groups, tmp_path), two) == ({}, [["a", "b", "c", "d"]])
+    assert (changed(ten, tmp_path), two) == ([], [OURS + b"\0" + THEIRS])
     assert len([*Path("/proc/self/fd").iterdir()]) == before
 
 
 def test_who_hears_nothing_of_its_children_looks_itself(
-    groups: list[Group], tmp_path: Path, two: list[list[str]]
+    ten: Rows, tmp_path: Path, two: list[bytes]
 ) -> None:
     (tmp_path / "d3").unlink()
     before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     try:
-        found = looked(groups, tmp_path)
+        found = changed(ten, tmp_path)
     finally:
         signal.signal(signal.SIGCHLD, before)
 
-    assert (found, two) == ({"d": {b"d3": ABSENT}}, [["a", "b", "c"], ["d"]])
+    assert (found, two) == ([9], [OURS, THEIRS])
 
 
 def test_a_second_process_that_dies_is_done_without(
-    groups: list[Group], tmp_path: Path, two: list[list[str]], monkeypatch: pytest.MonkeyPatch
+    ten: Rows, tmp_path: Path, two: list[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(gate_stat, "_tell", lambda *_: os._exit(9))
     (tmp_path / "d3").unlink()
 
-    assert looked(groups, tmp_path) == {"d": {b"d3": ABSENT}}
-    assert two == [["a", "b", "c"], ["d"]]
+    assert (changed(ten, tmp_path), two) == ([9], [OURS, THEIRS])
 
 
-@pytest.mark.parametrize("sizes", [[], [0], [5], [1, 9], [9, 1], [0, 0, 7, 0]])
-def test_halves_are_all_of_it(sizes: list[int], tmp_path: Path) -> None:
-    groups = [
-        group(tmp_path, str(n), [f"{n}-{m}" for m in range(size)]) for n, size in enumerate(sizes)
-    ]
-    ours, theirs = gate_stat._halves(groups)
+@pytest.mark.parametrize("names", [["a"], ["a", "b"], ["a", "b" * 99], ["a" * 99, "b"]])
+def test_two_processes_look_at_all_of_it(
+    names: list[str], tmp_path: Path, two: list[bytes]
+) -> None:
+    few = rows(tmp_path, names)
+    for name in names:
+        (tmp_path / name).unlink()
 
-    assert [*ours, *theirs] == groups
+    assert changed(few, tmp_path) == [*range(len(names))]
+
+
+@pytest.mark.parametrize("paths", [b"", b"a", b"a\0b\0c", b"\0\0\0\0"])
+def test_as_many_paths_as_rows_or_none_counts(
+    paths: bytes, tmp_path: Path, two: list[bytes]
+) -> None:
+    column = array("q", [1, 2])
+    with pytest.raises(ValueError, match="zip"):
+        changed_of(paths, [column] * 4, tmp_path)
+
+
+def test_no_rows_have_not_changed(tmp_path: Path, two: list[bytes]) -> None:
+    assert changed_of(b"", [array("q")] * 4, tmp_path) == []

@@ -5,77 +5,13 @@ from __future__ import annotations
 import errno
 import os
 import time
-import zlib
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from qnnbuild.engine import gate
-from qnnbuild.engine.gate import Gate, Looked
-from qnnbuild.engine.gate_file import FORM
-
-TICK_S = 0.06
-"""Longer than a time stamp counts as fresh."""
-
-
-class Checkout:
-    """Two models; a build of it looks at what the gate tells and at nothing else."""
-
-    def __init__(self, root: Path) -> None:
-        self.root = root
-        self.ran: set[str] = set()
-        for model in ("a", "b"):
-            self.write(f"recipes/{model}.yaml", model)
-            self.write(f"{model}.onnx", model)
-            self.write(f"build/{model}.bin", model)
-        self.write("qnnbuild.yaml", "")
-        self.write("build/index.json", "")
-
-    def write(self, path: str, text: str) -> None:
-        (self.root / path).parent.mkdir(parents=True, exist_ok=True)
-        (self.root / path).write_text(text)
-
-    def look(self) -> Gate:
-        return gate.look(self.root)
-
-    def recipes(self) -> list[str]:
-        return sorted(p.relative_to(self.root).as_posix() for p in self.root.glob("recipes/*.yaml"))
-
-    def keep(self, seen: Gate) -> None:
-        opened = self.recipes() if seen.recipes is None else seen.recipes
-        looked = [
-            Looked(
-                name=Path(recipe).stem,
-                recipe=recipe,
-                names=[f"x/{Path(recipe).stem}", f"y/{Path(recipe).stem}"],
-                saved_s=5.0,
-                files=[f"{Path(recipe).stem}.onnx", self.root / f"build/{Path(recipe).stem}.bin"],
-                ran=Path(recipe).stem in self.ran,
-            )
-            for recipe in opened
-            if "notes" not in recipe
-        ]
-        gate.keep(
-            seen,
-            looked,
-            common=["qnnbuild.yaml", "chips.yaml"],
-            folders=["recipes"],
-            recipes=[group.recipe for group in looked],
-            finished=["build/index.json"],
-        )
-
-    def build(self, *ran: str) -> Gate:
-        self.ran = set(ran)
-        time.sleep(TICK_S)
-        seen = self.look()
-        self.keep(seen)
-        return seen
-
-    def shut(self) -> None:
-        """Two builds: one learns the files, one sees that they stay as they are."""
-        self.build()
-        self.build()
+from qnnbuild.engine import gate, glance
+from tests.unit.engine.checkout import TICK_S, Checkout
 
 
 @pytest.fixture
@@ -272,59 +208,6 @@ def test_our_own_code_is_among_what_all_share(tmp_path: Path) -> None:
     assert any(path.endswith("chips.yaml") for path in own)
 
 
-def _cut(file: Path) -> None:
-    file.write_bytes(file.read_bytes()[:-9])
-
-
-def _flip(file: Path) -> None:
-    data = bytearray(file.read_bytes())
-    data[len(data) // 2] ^= 1
-    file.write_bytes(data)
-
-
-def _empty(file: Path) -> None:
-    file.write_bytes(b"")
-
-
-def _another_form(file: Path) -> None:
-    file.write_bytes(file.read_bytes().replace(FORM, b"qnnbuild gate 9\n"))
-
-
-@pytest.mark.parametrize("damage", [_cut, _flip, _empty, _another_form])
-def test_a_damaged_gate_counts_as_none(checkout: Checkout, damage: Callable[[Path], None]) -> None:
-    checkout.shut()
-    damage(gate.gate_file(checkout.root))
-
-    assert checkout.look().recipes is None
-
-
-def test_a_gate_that_came_with_the_repo_is_not_believed(
-    checkout: Checkout, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """It knows the folder, the Python and the environment, and names no file to be compared."""
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    (elsewhere / "__init__.py").write_text("")
-    with monkeypatch.context() as stranger:
-        stranger.setattr(gate, "PACKAGE", elsewhere)
-        checkout.shut()
-        assert checkout.look().is_shut
-
-    assert checkout.look().recipes is None
-
-
-@pytest.mark.parametrize(
-    "header", [b"[]", b"{}", b'{"groups": 1}', b'{"groups": [], "facts": 1}', b"{", b"\xff"]
-)
-def test_a_whole_gate_of_another_making_counts_as_none(checkout: Checkout, header: bytes) -> None:
-    body = len(header).to_bytes(4, "little") + header
-    file = gate.gate_file(checkout.root)
-    file.parent.mkdir()
-    file.write_bytes(FORM + body + zlib.crc32(body).to_bytes(4, "little"))
-
-    assert checkout.look().recipes is None
-
-
 def test_a_gate_that_someone_else_wrote_meanwhile_stands(checkout: Checkout) -> None:
     """A second build knows other things, and `doit forget` takes the gate away on purpose."""
     checkout.shut()
@@ -365,7 +248,7 @@ def test_another_store_opens_the_gate(checkout: Checkout, monkeypatch: pytest.Mo
 def test_a_link_to_itself_beside_the_recipes_hides_none(checkout: Checkout) -> None:
     (checkout.root / "recipes/loop").symlink_to("loop")
 
-    assert gate.names_in(checkout.root, "recipes") == ["a.yaml", "b.yaml"]
+    assert glance.names_in(checkout.root, "recipes") == ["a.yaml", "b.yaml"]
 
 
 def test_a_gate_that_finds_no_room_on_the_disk_stays_as_it_was(

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import time
+from pathlib import Path
+
 import pytest
 
-from qnnbuild.engine.only_recipes import says_nothing_else
+from qnnbuild.engine import gate, only_recipes
+from qnnbuild.engine.only_recipes import nothing_to_do, says_nothing_else
+from tests.unit.engine.checkout import Checkout
 
 
 @pytest.mark.parametrize(
@@ -26,3 +31,45 @@ from qnnbuild.engine.only_recipes import says_nothing_else
 )
 def test_words_that_only_say_how_to_build_need_no_doit(words: str, nothing_else: bool) -> None:
     assert says_nothing_else(words.split()) == nothing_else
+
+
+@pytest.fixture
+def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Checkout:
+    """Shut, and with a note that there is nothing but recipes."""
+    monkeypatch.delenv("QNNBUILD_STORE", raising=False)
+    monkeypatch.setattr(gate, "own_files", lambda: iter(()))
+    found = Checkout(tmp_path)
+    found.shut()
+    only_recipes.note(tmp_path, only_recipes.signatures(tmp_path))
+    return found
+
+
+def asked(checkout: Checkout) -> str | None:
+    return nothing_to_do(str(checkout.root), [], time.monotonic(), print)
+
+
+def test_nothing_to_do_is_told(checkout: Checkout) -> None:
+    assert asked(checkout) == "nothing to do: reused 4; took 0.0 s, saved 10 s\n"
+    assert only_recipes.seen(checkout.root) is None
+
+
+def test_what_a_glance_saw_counts_once_for_the_build_that_follows(checkout: Checkout) -> None:
+    checkout.write("b.onnx", "other")
+
+    assert asked(checkout) is None
+    seen = only_recipes.seen(checkout.root)
+    assert seen is not None
+    assert gate.look(checkout.root, seen).recipes == ("recipes/b.yaml",)
+    assert only_recipes.seen(checkout.root) is None
+
+
+def test_who_has_just_seen_that_there_is_work_does_not_look_again(
+    checkout: Checkout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checkout.write("b.onnx", "other")
+    asked(checkout)
+    with monkeypatch.context() as patch:
+        patch.setattr(only_recipes, "glance", None)
+
+        assert asked(checkout) is None
+    only_recipes.seen(checkout.root)

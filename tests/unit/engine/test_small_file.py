@@ -10,7 +10,7 @@ import pytest
 from qnnbuild.actions.action import Action, SampleFiles, SourceFiles, SourceOnnx
 from qnnbuild.engine.bundle_check import read_bundle
 from qnnbuild.engine.folder import BuildFolder
-from qnnbuild.engine.gate_file import read
+from qnnbuild.engine.glance import gate_file, glance
 from qnnbuild.engine.input_sizes import MOST
 from qnnbuild.engine.inputs import Inputs
 from qnnbuild.engine.records import Records
@@ -56,7 +56,7 @@ def test_json_that_is_too_large_is_wrong_as_damaged_json_is(tmp_path):
 
 
 def test_what_came_with_a_repo_and_is_too_large_counts_as_not_there(tmp_path):
-    assert read(hollow(tmp_path / "gate", GATE + 1)) is None
+    assert glance(hollow(Path(gate_file(tmp_path)), GATE + 1).parents[1]).parts is None
     assert told_by(hollow(tmp_path / "report.html", PAGE + 1)) is None
     for name in ("index.json", "m/manifest.json"):
         hollow(tmp_path / "build" / name, MANIFEST + 1)
