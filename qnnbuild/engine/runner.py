@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from qnnbuild.actions.action import Action, SourceOnnx
 from qnnbuild.actions.record import Record, Tree
 from qnnbuild.digest import Digest, Json
+from qnnbuild.engine.as_given import LARGE, AsGiven
 from qnnbuild.engine.build_time import Cancelled
 from qnnbuild.engine.store import Store
 from qnnbuild.engine.turns import Turns
@@ -31,9 +32,6 @@ if TYPE_CHECKING:
 
 LAST_LINES = 12
 """How many lines of the log an error shows; the log itself is kept whole."""
-
-LARGE = 1 << 24
-"""Bytes of a file from which its output is kept in a thread beside the others."""
 
 FULL_BYTES = 1 << 20
 """Less room than this is none: whoever fills a disk leaves a little."""
@@ -162,7 +160,7 @@ class Runner:
         log.write_text("")
         began = time.monotonic()
         with self.store.private() as folder:
-            self._fill(folder, action, stages)
+            given = self._fill(folder, action, stages)
             ended = self._start(action, folder, log, turn.going)
             said = _said(folder)
             self._stop_here(action)
@@ -170,7 +168,7 @@ class Runner:
                 self._judge(action, ended, said, log)
             except QnnbuildError as error:
                 raise self.turns.what_it_was(error, turn, ended) from error
-            outputs = self._kept(action, folder, log)
+            outputs = self._kept(action, folder, log, given)
         return Made(
             outputs=outputs,
             warnings=tuple(_at(action, place, text) for text, place in said.get("warnings", ())),
@@ -178,14 +176,19 @@ class Runner:
             peak_bytes=max(ended.peak_bytes, said.get("peak_bytes", 0)),
         )
 
-    def _fill(self, folder: Path, action: Action, stages: Mapping[str, Stage]) -> None:
+    def _fill(self, folder: Path, action: Action, stages: Mapping[str, Stage]) -> AsGiven:
+        """What the action begins with, and what of it is known again when it comes out."""
+        given = AsGiven()
         for name in ("in", "out", "tmp", "home"):
             (folder / name).mkdir()
         for name, stage in stages.items():
             (folder / "in" / name).mkdir()
             stage(folder / "in" / name)
+            if action.call is not None:
+                given.given(folder / "in" / name, stage.tree)
         for name in action.outputs:
             (folder / "out" / name).mkdir()
+        return given
 
     def _start(self, action: Action, folder: Path, log: Path, going: Going) -> Ended:
         self._going.add(going)
@@ -270,9 +273,9 @@ class Runner:
                 hint="make room, or give another folder with QNNBUILD_STORE",
             )
 
-    def _kept(self, action: Action, folder: Path, log: Path) -> dict[str, Tree]:
+    def _kept(self, action: Action, folder: Path, log: Path, given: AsGiven) -> dict[str, Tree]:
         """All outputs; large ones at once, since to digest and to sync them is their only time."""
-        keep = partial(self._keep, action, folder, log)
+        keep = partial(self._keep, action, folder, log, given)
         large = 0
         if len(action.outputs) > 1:
             large = sum(map(_is_large, (folder / "out" / name for name in action.outputs)))
@@ -281,7 +284,7 @@ class Runner:
         with ThreadPoolExecutor(large) as threads:
             return dict(zip(action.outputs, threads.map(keep, action.outputs), strict=True))
 
-    def _keep(self, action: Action, folder: Path, log: Path, name: str) -> Tree:
+    def _keep(self, action: Action, folder: Path, log: Path, given: AsGiven, name: str) -> Tree:
         top = folder / "out" / name
         files = {}
         for path in sorted(top.rglob("*")):
@@ -289,7 +292,7 @@ class Runner:
             if path.is_symlink() or not (path.is_file() or path.is_dir()):
                 raise self._broken(action, f"made a link where a file is wanted: {inside}", log)
             if path.is_file():
-                files[inside] = self.store.add(path)
+                files[inside] = self.store.add(path, given.digest(path))
         if not files:
             raise self._broken(action, f"ended well but did not make '{name}'", log)
         return Tree(files=files)

@@ -9,6 +9,7 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -24,6 +25,9 @@ FICLONE = 0x40049409
 
 JUST_S = 600.0
 """How long what this process has added counts as just added: workers of clusters live for days."""
+
+LARGE = 1 << 24
+"""Bytes of a file from which a thread is worth its while."""
 
 AT_ONCE = 1 << 18
 """Bytes that are read and written at once."""
@@ -84,16 +88,21 @@ class Store:
             remove(path)
         return False
 
-    def add(self, file: Path) -> tuple[Digest, int]:
-        """Move `file`, which must lie in the store's own tmp folder, in; return digest and size."""
+    def add(self, file: Path, known: Digest | None = None) -> tuple[Digest, int]:
+        """Move `file`, which must lie in the store's own tmp folder, in; return digest and size.
+
+        `known` is its digest, where that need not be asked.
+        """
         file.chmod(0o444)  # first: a tool may have made what nobody can read
-        digest = digest_file(file)
         size = file.stat().st_size
+        digest = known or (_digest_and_sync(file) if size >= LARGE else digest_file(file))
         path = self.path(digest)
         if self.whole(digest, size) and self._touch(path, digest):
             file.unlink()
             return digest, size
         path.parent.mkdir(exist_ok=True)
+        if known:
+            os.utime(file)  # a collection of garbage goes by it
         _move_and_sync(file, path)
         self.stats.know(path, digest)
         if (signature := self.stats.signature(path)) is not None:
@@ -102,11 +111,14 @@ class Store:
 
     def _touch(self, path: Path, digest: Digest) -> bool:
         """Tell a collection of garbage that the artifact is wanted; False when it was faster."""
+        just_added = self._was_just_added(digest, path)
         try:
             os.utime(path)
         except FileNotFoundError:
             return False
         self.stats.know(path, digest)
+        if just_added and (signature := self.stats.signature(path)) is not None:
+            self._added[digest] = signature, self._added[digest][1]
         return True
 
     def discard(self, digest: Digest, before_ns: int) -> int:
@@ -342,6 +354,15 @@ def _open_up(folder: str | Path) -> None:
         for entry in entries:
             if entry.is_dir(follow_symlinks=False):
                 _open_up(entry.path)
+
+
+def _digest_and_sync(file: Path) -> Digest:
+    """What is on its way to the disk while it is read need not be waited for afterwards."""
+    with open(file, "rb") as opened, ThreadPoolExecutor(1) as beside:
+        synced = beside.submit(sync, opened.fileno())
+        digest = digest_file(file)
+        synced.result()  # an error is told to one descriptor once
+    return digest
 
 
 def _move_and_sync(file: Path, path: Path) -> None:

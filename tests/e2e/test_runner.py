@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from qnnbuild.actions.action import Action
-from qnnbuild.engine.runner import Made, Runner
+from qnnbuild.actions.action import Action, SourceOnnx
+from qnnbuild.actions.record import Tree
+from qnnbuild.digest import digest_bytes, digest_file
+from qnnbuild.engine.runner import Made, Runner, Stage
 from qnnbuild.engine.stats import Stats
 from qnnbuild.engine.store import Store
 from qnnbuild.engine.workers import Workers
@@ -175,3 +178,36 @@ def test_large_outputs_are_kept_each_under_its_name(runner: Runner) -> None:
 def test_what_is_wrong_with_a_large_output_is_told(runner: Runner) -> None:
     with pytest.raises(ToolError, match="made a link where a file is wanted: link"):
         made(runner, doing("makes_large_outputs", outputs=("one", "bad")))
+
+
+LARGE = b"7" * (1 << 24)
+
+
+@pytest.mark.parametrize("adds", [0, 1])
+def test_what_an_action_hands_on_is_not_read_again(
+    runner: Runner, monkeypatch: pytest.MonkeyPatch, adds: int
+) -> None:
+    """But for what it was given and wrote to."""
+    read: list[Path] = []
+
+    def noted(path: Path) -> str:
+        read.append(path)
+        return digest_file(path)
+
+    monkeypatch.setattr("qnnbuild.engine.store.digest_file", noted)
+    given = Tree(files={"model": (digest_bytes(LARGE), len(LARGE))})
+    stage = Stage(tree=given, fill=lambda folder: _write(folder / "model", LARGE))
+    action = doing("hands_on", inputs={"i": SourceOnnx(path="a.onnx")}, params={"adds": adds})
+    run = runner.run(action, KEY, {"i": stage})
+    path = runner.store.path(run.outputs["o"].files["model"][0])
+
+    assert run.outputs["o"] == Tree(
+        files={"model": (digest_bytes(LARGE + bytes(adds)), len(LARGE) + adds)}
+    )
+    assert len(read) == adds
+    assert path.read_bytes() == LARGE + bytes(adds)
+    assert path.stat().st_mtime > time.time() - 3600
+
+
+def _write(path: Path, data: bytes) -> None:
+    path.write_bytes(data)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import random
+import time
 
 import pytest
 
-from qnnbuild.digest import digest_bytes
+from qnnbuild.digest import Digest, digest_bytes
 from qnnbuild.engine.stats import Stats
 from qnnbuild.engine.store import AT_ONCE, Gone, Store, copy_and_digest
 
@@ -74,3 +77,61 @@ def test_what_was_added_a_while_ago_is_digested_again(tmp_path, monkeypatch):
 
     with pytest.raises(TypeError, match="not callable"):  # it would digest what it copies
         store.copy(digest, tmp_path / "copy")
+
+
+def added(store: Store) -> Digest:
+    with store.private() as folder:
+        (folder / "file").write_bytes(b"some bytes")
+        return store.add(folder / "file")[0]
+
+
+def test_what_two_actions_have_just_made_is_not_digested_again_either(tmp_path, monkeypatch):
+    store = Store(tmp_path / "store", Stats())
+    added(store)
+    digest = added(store)
+    monkeypatch.setattr("qnnbuild.engine.store.copy_and_digest", None)
+    store.copy(digest, tmp_path / "copy")
+
+    assert (tmp_path / "copy").read_bytes() == b"some bytes"
+
+
+def test_what_was_there_and_is_made_again_is_digested(tmp_path, monkeypatch):
+    """Another process has put it there, whenever that was."""
+    added(Store(tmp_path / "store", Stats()))
+    store = Store(tmp_path / "store", Stats())
+    digest = added(store)
+    monkeypatch.setattr("qnnbuild.engine.store.copy_and_digest", None)
+
+    with pytest.raises(TypeError, match="not callable"):
+        store.copy(digest, tmp_path / "copy")
+
+
+def test_what_is_known_is_not_digested_and_counts_as_new(tmp_path, monkeypatch):
+    """Its own times may be of long ago, and a collection of garbage goes by them."""
+    store = Store(tmp_path / "store", Stats())
+    monkeypatch.setattr("qnnbuild.engine.store.digest_file", None)
+    with store.private() as folder:
+        (folder / "file").write_bytes(b"some bytes")
+        os.utime(folder / "file", (0, 0))
+        digest, size = store.add(folder / "file", digest_bytes(b"some bytes"))
+
+    assert (digest, size) == (digest_bytes(b"some bytes"), 10)
+    assert store.path(digest).stat().st_mtime > time.time() - 3600
+
+
+@pytest.mark.parametrize("large", [1, 100])
+def test_what_does_not_reach_the_disk_is_no_artifact(tmp_path, monkeypatch, large):
+    """Large files are on their way there while they are digested."""
+
+    def fails(_):
+        raise OSError(errno.EIO, "Input/output error")
+
+    store = Store(tmp_path / "store", Stats())
+    monkeypatch.setattr("qnnbuild.engine.store.LARGE", large)
+    with monkeypatch.context() as disk:
+        disk.setattr("qnnbuild.engine.store.sync", fails)
+        with pytest.raises(OSError, match="Input/output error"):
+            added(store)
+
+        assert not store.path(digest_bytes(b"some bytes")).exists()
+    assert store.path(added(store)).read_bytes() == b"some bytes"
