@@ -9,12 +9,15 @@ loads what was compiled, and a folder with checksums. The other one only compile
 tools, records, writes manifests, or is of any help the next time. What the sessions of the second
 loop take, all else of its processes left out, is told too: no build that compiles is below it.
 Small models: a dozen of a few kilobytes. Large ones: one of 200 MB of weights. Turns change the
-order, and each begins with an empty store.
+order. Each begins in a folder of its own with an empty store, and what the turns before have made
+stays there, but for large files: ext4 looks at each inode that was freed within the last minute
+before it makes a file, and whoever builds for the first time has removed no thousand files.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import sys
 import tempfile
@@ -31,6 +34,7 @@ PART = "cold"
 STEPS = "loop of the same steps"
 COMPILES = "loop of compiles alone"
 SESSIONS = "the compiler's own time in it"
+LARGE = 1_000_000
 STARTER = REPO / "qnnbuild" / "starter"
 CHIPS = {"SM8550": "43", "SM8650": "57", "SM8750": "69", "SM8850": "87"}
 SCRIPT = '''\
@@ -102,13 +106,21 @@ def network(width: int, layers: int, seed: int) -> onnx.ModelProto:
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
 
 
+def models(folder: Path, kind: Kind) -> list[Path]:
+    folder.mkdir()
+    files = [folder / f"m{number:02}.onnx" for number in range(kind.count)]
+    for seed, file in enumerate(files):
+        onnx.save(network(kind.width, kind.layers, seed), str(file))
+    return files
+
+
 class Repo:
-    def __init__(self, top: Path, kind: Kind, at_once: int) -> None:
+    def __init__(self, top: Path, files: Sequence[Path], at_once: int) -> None:
         self.top = top
         self.at_once = str(at_once)
-        self.sessions = 0.0  # seconds on all cores that the compiles themselves took, the last time
+        self.sessions = 0.0  # seconds on all cores that the compiles themselves took
         self.env = environment()
-        self.names = [f"m{number:02}" for number in range(kind.count)]
+        self.names = [file.stem for file in files]
         for folder in ("onnx", "recipes"):
             (top / folder).mkdir(parents=True)
         for name in ("doit.cfg", "dodo.py"):
@@ -117,22 +129,19 @@ class Repo:
         (top / "qnnbuild.yaml").write_text("defaults: {graph: {verify: {chips: none}}}\n")
         (top / "compile.py").write_text(SCRIPT)
         shutil.copy(REPO / "LICENSE", top / "LICENSE")
-        for seed, name in enumerate(self.names):
-            onnx.save(network(kind.width, kind.layers, seed), str(top / "onnx" / f"{name}.onnx"))
-            text = RECIPE.format(name=name, chips=", ".join(CHIPS))
-            (top / "recipes" / f"{name}.yaml").write_text(text)
+        for file in files:
+            os.link(file, top / "onnx" / file.name)
+            text = RECIPE.format(name=file.stem, chips=", ".join(CHIPS))
+            (top / "recipes" / f"{file.stem}.yaml").write_text(text)
 
     def build(self) -> float:
         """From an empty store to all bundles."""
-        for folder in (".qnnbuild", "build"):
-            shutil.rmtree(self.top / folder, ignore_errors=True)
         took = run([str(BIN / "doit"), "-n", self.at_once], self.top, self.env).seconds
         assert self._binaries("build") == len(self.names) * len(CHIPS)
         return took
 
     def compiles(self) -> float:
         """The compiles alone, each a process."""
-        shutil.rmtree(self.top / "loop", ignore_errors=True)
         took = self._all(
             f"{sys.executable} compile.py onnx/{name}.onnx {soc} loop/{name}/{chip}"
             for name in self.names
@@ -145,8 +154,6 @@ class Repo:
 
     def steps(self) -> float:
         """What a build does, each step a process."""
-        for folder in ("loop", "simple"):
-            shutil.rmtree(self.top / folder, ignore_errors=True)
         (self.top / "simple").mkdir()
         took = self._all(
             f"{BIN / 'onnxsim'} onnx/{name}.onnx simple/{name}.onnx 1" for name in self.names
@@ -162,6 +169,12 @@ class Repo:
         assert len(list((self.top / "loop").rglob("SHA256SUMS"))) == len(self.names) * len(CHIPS)
         return took
 
+    def drop_large(self) -> None:
+        """The page cache is for the next turn. The models themselves stay: these are links."""
+        for path in self.top.rglob("*"):
+            if path.is_file() and path.stat().st_size > LARGE:
+                path.unlink()
+
     def _all(self, commands: Iterable[str]) -> float:
         """The seconds that all of them take, so many at once."""
         (self.top / "lines").write_bytes(b"".join(one.encode() + b"\0" for one in commands))
@@ -174,14 +187,18 @@ class Repo:
 
 
 def rows(top: Path, kinds: Sequence[Kind], rounds: int, at_once: int) -> Iterator[Row]:
+    ways = (Repo.build, Repo.steps, Repo.compiles)
     for number, kind in enumerate(kinds):
-        repo = Repo(top / str(number), kind, at_once)
+        files = models(top / f"models-{number}", kind)
         turns = []
         for turn in range(rounds):
-            ways = [repo.build, repo.steps, repo.compiles]
-            order = ways if turn % 2 == 0 else ways[::-1]
-            took = {way: way() for way in order}
-            turns.append((*(took[way] for way in ways), repo.sessions))
+            took, sessions = {}, 0.0
+            for way in ways if turn % 2 == 0 else ways[::-1]:
+                repo = Repo(top / f"{number}-{turn}-{way.__name__}", files, at_once)
+                took[way] = way(repo)
+                sessions += repo.sessions
+                repo.drop_large()
+            turns.append((*(took[way] for way in ways), sessions))
         ours, steps, compiles, sessions = medians(turns)
         count = kind.count * len(CHIPS)
         yield Row(PART, kind.what, count, ours, theirs=steps, against=STEPS, limit=kind.limit)
