@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Iterable
@@ -105,10 +106,14 @@ class Repo:
         return self.seconds("make", "--silent")
 
     def settle(self) -> None:
-        """A build shuts the gate when nothing changed and none of the times is fresh."""
+        """A build shuts the gate when nothing changed and none of the times is fresh.
+
+        What was written has reached the disk then: the kernel's own work on it would be measured.
+        """
         for _ in range(2):
             time.sleep(0.1)
             self.doit()
+        os.sync()
 
 
 def _outputs(action: Action, folder: str) -> list[str]:
