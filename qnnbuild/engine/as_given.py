@@ -7,6 +7,7 @@ of megabytes once more would tell what was told when the copy was made.
 from __future__ import annotations
 
 import os
+import secrets
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,8 +17,8 @@ from qnnbuild.digest import Digest
 LARGE = 1 << 24
 """Bytes of a file from which there is something to save."""
 
-LONG_AGO_NS = 946_684_800 * 10**9
-"""The first second of 2000: no clock gives it to a file that somebody writes to now."""
+LONG_AGO_NS, FOR_YEARS_NS = 631_152_000 * 10**9, 315_576_000 * 10**9
+"""From 1990 to 1999: no clock gives that to a file that somebody writes to now."""
 
 
 class _Known(NamedTuple):
@@ -27,10 +28,11 @@ class _Known(NamedTuple):
 
 
 class AsGiven:
-    """The copies that one action was given. They get times of their own, each another.
+    """The copies that one action was given. They get times of their own, which nobody can guess.
 
-    Whoever writes to one gives it the time of now. Only what sets that back deliberately would
-    not be seen, so this is for code of ours and not for tools.
+    Whoever writes to one gives it the time of now, and who then sets it back sets it to a time
+    that people have agreed on. Only what asks for the time before and gives just that would not be
+    seen, so this is for code of ours and not for tools.
     """
 
     def __init__(self) -> None:
@@ -42,7 +44,7 @@ class AsGiven:
             if size < LARGE:
                 continue
             path = folder / inside
-            mtime_ns = LONG_AGO_NS + len(self._known)
+            mtime_ns = LONG_AGO_NS + secrets.randbelow(FOR_YEARS_NS)
             os.utime(path, ns=(mtime_ns, mtime_ns))
             stat = os.stat(path)
             self._known[stat.st_dev, stat.st_ino] = _Known(digest, size, stat.st_mtime_ns)

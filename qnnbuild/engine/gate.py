@@ -81,6 +81,7 @@ class Gate:
         self.ends: Mapping[str, Row] = {}  # what the end of a build writes anew
         self.listed: Sequence[str] | None = None  # the recipes; None: groups mean nothing
         self.gone: Sequence[str] = ()  # of the ends, what is not there
+        self.is_as_seen = True  # False: we have put something back since
         self.came = _came.setdefault(os.path.abspath(root), [])  # back, by this process
         self.closed: dict[str, Group] = {}
         self.recipes: tuple[str, ...] | None = None
@@ -146,7 +147,7 @@ def _listed(gate: Gate) -> list[str] | None:
         new = set(found[folder]).difference(known)
         if not set(known) <= set(found[folder]) or any(name.endswith("/") for name in new):
             return None
-    left_out = set(gate.facts["left_out"])
+    left_out = set(gate.facts.get("left_out", ()))
     return [recipe for recipe in recipes_in(found) if recipe not in left_out]
 
 
@@ -262,7 +263,7 @@ def _group(gate: Gate, looked: Looked, then: _AtTheStart, folder: int, *, closed
 def _left_out(gate: Gate, folders: Mapping[str, Sequence[str]], recipes: set[str]) -> list[str]:
     """YAML files beside the recipes that are none."""
     if gate.recipes is not None:
-        return sorted({*gate.facts["left_out"], *gate.recipes} - recipes)
+        return sorted({*gate.facts.get("left_out", ()), *gate.recipes} - recipes)
     return sorted(path for path in recipes_in(folders) if path not in recipes)
 
 

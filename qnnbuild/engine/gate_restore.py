@@ -69,6 +69,7 @@ def restore(
         return []
     if must_shut and not _would_shut(gate, lacking):
         return []
+    gate.is_as_seen = False
     came = _copied(gate, Path(str(store)), lacking, say) if lacking else {}
     _renew(gate, lacking, came)
     names = [(one, came[one.landed.lands]) for one in lacking if one.landed.lands in came]

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     Stamp = tuple[int, int, int, int]
     """In the order of STAMP."""
 
+    Theirs = tuple[bytes, Sequence[array[int]], int]
+
 STAMP = ("mtime_ns", "ctime_ns", "size", "inode")
 """mtime can be set back by anyone, ctime and inode cannot: together they tell a change."""
 
@@ -57,25 +59,38 @@ def _by_two(paths: bytes, columns: Sequence[array[int]], folder: int) -> list[in
     first = paths.count(b"\0", 0, cut) + 1 if cut >= 0 else 0
     theirs = (paths[cut + 1 :], [column[first:] for column in columns], folder)
     reading, writing = os.pipe()
-    try:
-        child = os.fork()
-    except OSError:  # no more processes, or no memory for one
-        os.close(reading)
-        os.close(writing)
-        return _changed(paths, columns, folder)
-    if child == 0:
-        os.close(reading)  # or it would wait for itself to read, were the other gone
-        _tell(*theirs, writing)
+    child = _forked(theirs, reading, writing)
     os.close(writing)
-    ours = paths[: max(cut, 0)], [column[:first] for column in columns], folder
+    if child is None:
+        os.close(reading)
+        return _changed(paths, columns, folder)
     try:
-        found = _changed(*ours)
+        found = _changed(paths[: max(cut, 0)], [column[:first] for column in columns], folder)
     finally:
         with open(reading, "rb") as pipe:
             said = pipe.read()
         well = _ended_well(child)
     others = marshal.loads(said) if well else _changed(*theirs)  # noqa: S302 - of our own child
     return found + [first + number for number in others]
+
+
+def _forked(theirs: Theirs, reading: int, writing: int) -> int | None:
+    """A child that tells what has changed of `theirs`; None where there is no room for one.
+
+    Wherever a signal finds it, the child ends here: what stands above is the parent's.
+    """
+    parent = os.getpid()
+    try:
+        child = os.fork()
+        if child == 0:
+            os.close(reading)  # or it would wait for itself to read, were the other gone
+            _tell(*theirs, writing)
+    except OSError:  # no more processes, or no memory for one
+        child = None
+    finally:
+        if os.getpid() != parent:
+            os._exit(1)
+    return child
 
 
 def _ended_well(child: int) -> bool:
@@ -95,15 +110,11 @@ def _may_fork() -> bool:
 
 
 def _tell(paths: bytes, columns: Sequence[array[int]], folder: int, writing: int) -> None:
-    """In the child: all that it finds goes into the pipe, or its status says that it does not."""
-    status = 1
-    try:
-        told = marshal.dumps(_changed(paths, columns, folder))
-        with open(writing, "wb") as pipe:
-            pipe.write(told)
-        status = 0
-    finally:
-        os._exit(status)
+    """In the child: all that it finds goes into the pipe, and it ends well."""
+    told = marshal.dumps(_changed(paths, columns, folder))
+    with open(writing, "wb") as pipe:
+        pipe.write(told)
+    os._exit(0)
 
 
 def _changed(paths: bytes, columns: Sequence[array[int]], folder: int) -> list[int]:

@@ -100,17 +100,18 @@ def _restored(root: str, found: Glance, began: float, say: Callable[[str], None]
 
     gate = look(Path(root), found)
     lines = told(restore(gate, must_shut=True, say=say))
-    if not gate.is_shut:
+    actions = sum(group.actions for group in gate.closed.values())
+    if not gate.is_shut or not actions:
         if lines:
             say(lines)
-        else:
+        if gate.is_as_seen:
             _seen[os.path.abspath(root)] = found
         return None
     restored = [one for one in gate.came if one.group in gate.closed]
-    reused = sum(group.actions for group in gate.closed.values()) - len(restored)
     saved_s = sum(group.saved_s for group in gate.closed.values())
     saved_s -= sum(one.seconds for one in restored)
-    what = f"restored {len(restored):,}, reused {reused:,}"
+    what = f"reused {actions - len(restored):,}"
+    what = f"restored {len(restored):,}, {what}" if restored else f"nothing to do: {what}"
     return lines + told_end(what, time.monotonic() - began, saved_s)
 
 

@@ -9,7 +9,6 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -18,6 +17,7 @@ from uuid import uuid4
 from qnnbuild.digest import Digest, digest_bytes, digest_file
 from qnnbuild.engine.signature import Signature
 from qnnbuild.engine.stats import Stats
+from qnnbuild.engine.to_disk import OnItsWay, move_and_sync
 from qnnbuild.errors import StoreError
 
 FICLONE = 0x40049409
@@ -95,15 +95,17 @@ class Store:
         """
         file.chmod(0o444)  # first: a tool may have made what nobody can read
         size = file.stat().st_size
-        digest = known or (_digest_and_sync(file) if size >= LARGE else digest_file(file))
+        on_its_way = OnItsWay(file) if size >= LARGE and known is None else None
+        digest = known or digest_file(file)
         path = self.path(digest)
         if self.whole(digest, size) and self._touch(path, digest):
             file.unlink()
             return digest, size
         path.parent.mkdir(exist_ok=True)
-        if known:
-            os.utime(file)  # a collection of garbage goes by it
-        _move_and_sync(file, path)
+        os.utime(file)  # a collection of garbage goes by it, and some tools keep old times
+        if on_its_way is not None:
+            on_its_way.wait()
+        move_and_sync(file, path)
         self.stats.know(path, digest)
         if (signature := self.stats.signature(path)) is not None:
             self._added[digest] = signature, time.monotonic()
@@ -354,34 +356,3 @@ def _open_up(folder: str | Path) -> None:
         for entry in entries:
             if entry.is_dir(follow_symlinks=False):
                 _open_up(entry.path)
-
-
-def _digest_and_sync(file: Path) -> Digest:
-    """What is on its way to the disk while it is read need not be waited for afterwards."""
-    with open(file, "rb") as opened, ThreadPoolExecutor(1) as beside:
-        synced = beside.submit(sync, opened.fileno())
-        digest = digest_file(file)
-        synced.result()  # an error is told to one descriptor once
-    return digest
-
-
-def _move_and_sync(file: Path, path: Path) -> None:
-    """Synced after the move, so that the new name reaches the disk with the contents.
-
-    What does not reach it is taken away again. A power cut before that leaves a file of another
-    size, or none, and both count as none.
-    """
-    descriptor = os.open(file, os.O_RDONLY)
-    try:
-        os.replace(file, path)
-        try:
-            sync(descriptor)
-        except OSError:
-            remove(path)
-            raise
-    finally:
-        os.close(descriptor)
-
-
-def sync(descriptor: int) -> None:
-    os.fsync(descriptor)

@@ -24,6 +24,7 @@ class Checkout:
             self.write(f"build/{model}.bin", model)
         self.write("qnnbuild.yaml", "")
         self.write("build/index.json", "")
+        self.write("build/report.html", "")
 
     def write(self, path: str, text: str) -> None:
         (self.root / path).parent.mkdir(parents=True, exist_ok=True)
@@ -59,7 +60,7 @@ class Checkout:
             common=["qnnbuild.yaml", "chips.yaml"],
             folders=["recipes"],
             recipes=[group.recipe for group in looked],
-            finished=["build/index.json"],
+            finished=["build/index.json", "build/report.html"],
         )
 
     def build(self, *ran: str) -> Gate:

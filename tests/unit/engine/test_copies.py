@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import random
+import threading
 import time
 
 import pytest
@@ -106,17 +107,26 @@ def test_what_was_there_and_is_made_again_is_digested(tmp_path, monkeypatch):
         store.copy(digest, tmp_path / "copy")
 
 
-def test_what_is_known_is_not_digested_and_counts_as_new(tmp_path, monkeypatch):
+@pytest.mark.parametrize("known", [None, digest_bytes(b"some bytes")])
+def test_what_is_new_counts_as_new(tmp_path, known):
     """Its own times may be of long ago, and a collection of garbage goes by them."""
+    store = Store(tmp_path / "store", Stats())
+    with store.private() as folder:
+        (folder / "file").write_bytes(b"some bytes")
+        os.utime(folder / "file", (0, 0))
+        digest, size = store.add(folder / "file", known)
+
+    assert (digest, size) == (digest_bytes(b"some bytes"), 10)
+    assert store.path(digest).stat().st_mtime > time.time() - 3600
+
+
+def test_what_is_known_is_not_digested(tmp_path, monkeypatch):
     store = Store(tmp_path / "store", Stats())
     monkeypatch.setattr("qnnbuild.engine.store.digest_file", None)
     with store.private() as folder:
         (folder / "file").write_bytes(b"some bytes")
-        os.utime(folder / "file", (0, 0))
-        digest, size = store.add(folder / "file", digest_bytes(b"some bytes"))
 
-    assert (digest, size) == (digest_bytes(b"some bytes"), 10)
-    assert store.path(digest).stat().st_mtime > time.time() - 3600
+        assert store.add(folder / "file", "0" * 64) == ("0" * 64, 10)
 
 
 @pytest.mark.parametrize("large", [1, 100])
@@ -129,9 +139,39 @@ def test_what_does_not_reach_the_disk_is_no_artifact(tmp_path, monkeypatch, larg
     store = Store(tmp_path / "store", Stats())
     monkeypatch.setattr("qnnbuild.engine.store.LARGE", large)
     with monkeypatch.context() as disk:
-        disk.setattr("qnnbuild.engine.store.sync", fails)
+        disk.setattr("qnnbuild.engine.to_disk.sync", fails)
         with pytest.raises(OSError, match="Input/output error"):
             added(store)
 
         assert not store.path(digest_bytes(b"some bytes")).exists()
     assert store.path(added(store)).read_bytes() == b"some bytes"
+
+
+def test_what_is_there_already_need_not_reach_the_disk_once_more(tmp_path, monkeypatch):
+    """Its file is on its way there, and nobody waits for it."""
+    store = Store(tmp_path / "store", Stats())
+    monkeypatch.setattr("qnnbuild.engine.store.LARGE", 1)
+    digest = added(store)
+    may_end = threading.Event()
+    monkeypatch.setattr("qnnbuild.engine.to_disk.sync", lambda _: may_end.wait(60))
+    again = added(store)
+    waited = may_end.is_set()
+    may_end.set()
+
+    assert (again, waited) == (digest, False)
+
+
+def test_without_a_thread_for_it_what_is_large_is_synced_where_it_lies(tmp_path, monkeypatch):
+    """There are no more, or Python ends."""
+
+    def no_more(_):
+        raise RuntimeError("can't start new thread")
+
+    synced: list[int] = []
+    store = Store(tmp_path / "store", Stats())
+    monkeypatch.setattr("qnnbuild.engine.store.LARGE", 1)
+    monkeypatch.setattr(threading.Thread, "start", no_more)
+    monkeypatch.setattr("qnnbuild.engine.to_disk.sync", synced.append)
+
+    assert store.path(added(store)).read_bytes() == b"some bytes"
+    assert len(synced) == 1

@@ -9,7 +9,7 @@ import pytest
 
 from qnnbuild.engine import gate, only_recipes
 from qnnbuild.engine.only_recipes import nothing_to_do, says_nothing_else
-from tests.unit.engine.checkout import Checkout
+from tests.unit.engine.checkout import TICK_S, Checkout
 
 
 @pytest.mark.parametrize(
@@ -73,3 +73,41 @@ def test_who_has_just_seen_that_there_is_work_does_not_look_again(
 
         assert asked(checkout) is None
     only_recipes.seen(checkout.root)
+
+
+def test_a_repo_without_anything_to_build_is_for_doit_to_tell(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("QNNBUILD_STORE", raising=False)
+    monkeypatch.setattr(gate, "own_files", lambda: iter(()))
+    empty = Checkout(tmp_path)
+    for recipe in empty.recipes():
+        (tmp_path / recipe).unlink()
+    for _ in range(2):
+        time.sleep(TICK_S)
+        empty.keep(gate.look(tmp_path))
+    only_recipes.note(tmp_path, only_recipes.signatures(tmp_path))
+
+    assert gate.look(tmp_path).is_shut
+    assert asked(empty) is None
+    only_recipes.seen(tmp_path)
+
+
+def test_where_only_the_end_of_a_build_came_back_there_was_nothing_to_do(
+    checkout: Checkout,
+) -> None:
+    (checkout.root / "build/index.json").unlink()
+
+    assert asked(checkout) == "nothing to do: reused 4; took 0.0 s, saved 10 s\n"
+    assert (checkout.root / "build/index.json").exists()
+
+
+def test_what_a_glance_saw_does_not_count_once_something_was_put_back(checkout: Checkout) -> None:
+    """One of two ends, and of the other there is no copy."""
+    (checkout.root / "build/index.json").unlink()
+    (checkout.root / "build/report.html").unlink()
+    (checkout.root / ".qnnbuild/ends/report.html").unlink()
+
+    assert asked(checkout) is None
+    assert (checkout.root / "build/index.json").exists()
+    assert only_recipes.seen(checkout.root) is None
