@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+import pytest
+
 from qnnbuild.engine import gate, glance
 from qnnbuild.engine.gate import Gate, Looked
 
@@ -74,3 +76,9 @@ class Checkout:
         """Two builds: one learns the files, one sees that they stay as they are."""
         self.build()
         self.build()
+
+
+def checkout_in(root: Path, monkeypatch: pytest.MonkeyPatch) -> Checkout:
+    monkeypatch.delenv("QNNBUILD_STORE", raising=False)
+    monkeypatch.setattr(gate, "own_files", lambda: iter(()))  # others may edit the package now
+    return Checkout(root)

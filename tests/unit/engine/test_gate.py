@@ -11,14 +11,12 @@ from pathlib import Path
 import pytest
 
 from qnnbuild.engine import gate, glance
-from tests.unit.engine.checkout import TICK_S, Checkout
+from tests.unit.engine.checkout import TICK_S, Checkout, checkout_in
 
 
 @pytest.fixture
 def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Checkout:
-    monkeypatch.delenv("QNNBUILD_STORE", raising=False)
-    monkeypatch.setattr(gate, "own_files", lambda: iter(()))  # others may edit the package now
-    return Checkout(tmp_path)
+    return checkout_in(tmp_path, monkeypatch)
 
 
 def test_without_a_gate_everything_is_looked_at(checkout: Checkout) -> None:

@@ -12,14 +12,12 @@ import pytest
 from qnnbuild.engine import gate, glance
 from qnnbuild.engine.gate_file import Landed, group_of
 from qnnbuild.engine.glance import FORM, NUMBERS, TEXTS, Parts, bytes_of, text_of
-from tests.unit.engine.checkout import Checkout
+from tests.unit.engine.checkout import Checkout, checkout_in
 
 
 @pytest.fixture
 def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Checkout:
-    monkeypatch.delenv("QNNBUILD_STORE", raising=False)
-    monkeypatch.setattr(gate, "own_files", lambda: iter(()))  # others may edit the package now
-    return Checkout(tmp_path)
+    return checkout_in(tmp_path, monkeypatch)
 
 
 def _cut(file: Path) -> None:

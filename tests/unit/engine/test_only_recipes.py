@@ -9,7 +9,7 @@ import pytest
 
 from qnnbuild.engine import gate, only_recipes
 from qnnbuild.engine.only_recipes import nothing_to_do, says_nothing_else
-from tests.unit.engine.checkout import TICK_S, Checkout
+from tests.unit.engine.checkout import TICK_S, Checkout, checkout_in
 
 
 @pytest.mark.parametrize(
@@ -36,9 +36,7 @@ def test_words_that_only_say_how_to_build_need_no_doit(words: str, nothing_else:
 @pytest.fixture
 def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Checkout:
     """Shut, and with a note that there is nothing but recipes."""
-    monkeypatch.delenv("QNNBUILD_STORE", raising=False)
-    monkeypatch.setattr(gate, "own_files", lambda: iter(()))
-    found = Checkout(tmp_path)
+    found = checkout_in(tmp_path, monkeypatch)
     found.shut()
     only_recipes.note(tmp_path, only_recipes.signatures(tmp_path))
     return found
@@ -78,9 +76,7 @@ def test_who_has_just_seen_that_there_is_work_does_not_look_again(
 def test_a_repo_without_anything_to_build_is_for_doit_to_tell(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv("QNNBUILD_STORE", raising=False)
-    monkeypatch.setattr(gate, "own_files", lambda: iter(()))
-    empty = Checkout(tmp_path)
+    empty = checkout_in(tmp_path, monkeypatch)
     for recipe in empty.recipes():
         (tmp_path / recipe).unlink()
     for _ in range(2):
